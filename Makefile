@@ -1,0 +1,104 @@
+# Everything happens in .venv, built on first use from pyproject.toml and constraints.txt.
+
+PYTHON ?= python3
+VENV := .venv
+PY := $(VENV)/bin/python
+PIP := $(PY) -m pip --disable-pip-version-check
+WORKERS ?= 2
+CODE := nvsd reference tests asv_benchmarks docs
+
+# One BLAS thread per process: parallel tests do not fight for cores, timings repeat.
+ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
+PYTEST := $(ONE_THREAD) $(PY) -m pytest -n $(WORKERS)
+ASV := cd asv_benchmarks && $(ONE_THREAD) ../$(PY) -m asv
+
+STAMP := $(VENV)/.complete
+DOCS_STAMP := $(VENV)/.complete-docs
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help venv demo test test-all lint format coverage bench bench-full bench-compare \
+	bench-machine docs wheel lock clean
+
+help:  ## print this list
+	@awk -F ':.*  ## ' '/^[a-z-]+:.*  ## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
+
+# The stamp is written last. Without it the environment is rebuilt from nothing, so that an
+# interrupted install never leaves half an environment behind; with it an outdated one is updated.
+# The pinned build tools are installed first and used without isolation: they are locked too.
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' || \
+		{ echo "nvsd needs Python 3.11 to 3.13; say which with: make venv PYTHON=python3.11"; exit 1; }
+	@echo 'building $(VENV): a minute or two'
+	@test -e $@ || $(PYTHON) -m venv --clear $(VENV)
+	@rm -f $@ $(DOCS_STAMP)
+	$(PIP) install -qq -c constraints.txt hatchling editables setuptools
+	$(PIP) install -qq -c constraints.txt --no-build-isolation -e '.[dev]'
+	@touch $@
+
+$(DOCS_STAMP): $(STAMP)
+	$(PIP) install -qq -c constraints.txt --no-build-isolation -e '.[dev,docs]'
+	@touch $@
+
+venv: $(STAMP)  ## build .venv (PYTHON=python3.12 chooses the interpreter)
+
+demo: $(STAMP)  ## a regularisation path on a seeded example: table, path.nc, path.png
+	$(PY) docs/examples/demo.py
+
+test: $(STAMP)  ## all quick tests
+	$(PYTEST) -m "not slow"
+
+test-all: $(STAMP)  ## all tests, the slow ones too
+	$(PYTEST)
+
+lint: $(STAMP)  ## ruff and mypy --strict
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) -m mypy
+
+format: $(STAMP)  ## let ruff rewrite the code
+	$(PY) -m ruff check --fix .
+	$(PY) -m ruff format .
+
+coverage: $(STAMP)  ## line and branch coverage of nvsd, in htmlcov/
+	$(PYTEST) --cov --cov-report=term --cov-report=html
+
+bench-machine: $(STAMP)
+	@$(ASV) machine --yes >/dev/null
+
+bench: bench-machine  ## quick benchmarks of the working tree
+	$(ASV) run --python=same --quick --show-stderr --set-commit-hash "$$(git rev-parse HEAD)"
+
+bench-full: bench-machine  ## every benchmark, the slow peers too
+	NVSD_BENCH_FULL=1 && export NVSD_BENCH_FULL && \
+	$(ASV) run --python=same --show-stderr --set-commit-hash "$$(git rev-parse HEAD)"
+
+bench-compare: bench-machine  ## BASE=commit HEAD=commit: fails when HEAD is slower
+	@test -n "$(BASE)" && test -n "$(HEAD)" || \
+		{ echo "say what to compare: make bench-compare BASE=main HEAD=my-branch"; exit 2; }
+	$(ASV) continuous --show-stderr "$(BASE)" "$(HEAD)"
+
+docs: $(DOCS_STAMP)  ## the HTML documentation, in docs/_build/html
+	$(ONE_THREAD) $(PY) -m sphinx -W --keep-going -b html docs docs/_build/html
+
+wheel: $(STAMP)  ## source and binary distribution, in dist/
+	$(PY) -m build --no-isolation
+
+# Resolved with the oldest supported Python: what it can install, the newer ones can too.
+lock:  ## renew constraints.txt from the newest releases (PYTHON=python3.11)
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || \
+		{ echo "lock with the oldest supported Python: make lock PYTHON=python3.11"; exit 1; }
+	$(PYTHON) -m venv --clear .lock
+	.lock/bin/python -m pip install -qq '.[dev,docs]'
+	.lock/bin/python -m pip list --format=freeze --exclude nvsd --exclude pip \
+		> .lock/installed
+	echo '# Exact versions that were tested, for Python 3.11 to 3.13. Renew with: make lock' \
+		> .lock/constraints.txt
+	LC_ALL=C sort -f .lock/installed >> .lock/constraints.txt
+	mv .lock/constraints.txt constraints.txt
+	rm -rf .lock
+
+clean:  ## remove everything that can be rebuilt, .venv included
+	rm -rf $(VENV) .lock .asv build dist htmlcov .coverage .coverage.* path.nc path.png docs/_build \
+		docs/auto_examples docs/generated .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find $(CODE) -name __pycache__ -type d -exec rm -rf {} + 2>/dev/null || true
