@@ -1,0 +1,197 @@
+"""The paper's objective: its matrices, its value, and a proof of how good a solution is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from numbers import Real
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from nvsd.kernels import Kernel
+from nvsd.penalties import Penalty
+from reference.kernels import gram
+from reference.penalties import Terms, terms
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """A minimiser of J1 + τ·J2 + ν·J3, and what it is worth.
+
+    Attributes
+    ----------
+    objective, loss, penalty, rkhs_norm : float
+        The objective J1 + τ·J2 + ν·J3 and its parts J1, J2 and J3, all at (alpha, beta).
+    alpha : (n,) array
+    beta : (d, n) array
+        Coefficients of k(x_i, ·) and of ∂_a k(x_i, ·); not unique where G is singular.
+    derivative_norm : (d,) array
+        ‖∂_a f‖ over the sample, 1/√n included.
+    fitted : (n,) array
+        f at the sample, with the mean of y added back where y was centred.
+    accuracy : float
+        The duality gap of the solver's own primal and dual variables: up to rounding, no f has an
+        objective below ``objective - accuracy`` (see `Objective.lower_bound`).
+    status, solver : str
+    n_iter : int
+    """
+
+    objective: float
+    loss: float
+    penalty: float
+    rkhs_norm: float
+    alpha: Array = field(repr=False)
+    beta: Array = field(repr=False)
+    derivative_norm: Array
+    fitted: Array = field(repr=False)
+    accuracy: float
+    status: str
+    solver: str
+    n_iter: int
+
+
+@dataclass(frozen=True, eq=False)
+class Objective:
+    """(1/n)‖y − Kα − Dᵀβ‖² + τ·J2(Dα + Lβ) + ν·(αᵀKα + 2αᵀDᵀβ + βᵀLβ), Proposition 2.
+
+    ``y`` is what is fitted, with ``mean`` taken off already; ω = (α, β) throughout.
+    """
+
+    y: Array
+    mean: float
+    features: list[str]
+    terms: Terms
+    nu: float
+    K: Array
+    D: Array
+    L: Array
+
+    @property
+    def n(self) -> int:
+        """Number of samples."""
+        return len(self.y)
+
+    @property
+    def d(self) -> int:
+        """Number of inputs."""
+        return len(self.features)
+
+    @cached_property
+    def G(self) -> Array:
+        """The joint Gram matrix of the n(d + 1) functions k(x_i, ·) and ∂_a k(x_i, ·)."""
+        return np.block([[self.K, self.D.T], [self.D, self.L]])
+
+    @cached_property
+    def root(self) -> Array:
+        """R with G = R Rᵀ, so that J3 = ‖Rᵀω‖² and θ = Rᵀω are orthonormal coordinates of f."""
+        return eigen_root(self.G)
+
+    def values(self, omega: Array) -> Array:
+        """Values of f at the sample, (n,)."""
+        return self.K @ omega[: self.n] + self.D.T @ omega[self.n :]
+
+    def derivatives(self, omega: Array) -> Array:
+        """Derivatives ∂_a f at the sample, (d, n)."""
+        phi = self.D @ omega[: self.n] + self.L @ omega[self.n :]
+        return phi.reshape(self.d, self.n)
+
+    def penalty(self, phi: Array) -> float:
+        """J2 of derivatives φ (d, n)."""
+        norms = sum(w * np.linalg.norm(phi[index]) for w, index in self.terms.norms)
+        return float(norms / np.sqrt(self.n) + self.terms.ridge * np.sum(phi**2) / self.n)
+
+    def threshold(self, v: Array, step: float) -> Array:
+        """The prox of step·Σ_t w_t ‖·‖/√n, the norms of J2, at v (d, n).
+
+        One soft-thresholding (1 − step·w/(√n ‖v_t‖))_+ per term, features before groups.
+        """
+        v = v.copy()
+        for w, index in self.terms.norms:
+            norm, cut = np.linalg.norm(v[index]), step * w / np.sqrt(self.n)
+            v[index] *= 1 - cut / norm if norm > cut else 0.0
+        return v
+
+    def lower_bound(self, u: Array, tau: float) -> float:
+        """A number that the minimum cannot be below, from any multiplier u (d, n) of φ = Zω.
+
+        With E = J1 + ν·J3 + τ·(the squares in J2), a quadratic ½θᵀAθ − bᵀθ + (1/n)‖y‖² in θ, and
+        u in the dual ball of the norms in τ·J2, the bound is min_θ E(θ) + uᵀZθ. Any u serves once
+        it is projected into the ball (by Moreau: u minus its prox), so nothing that a solver says
+        about itself is taken on trust. With ν = 0 there is no bound of this kind.
+        """
+        if self.nu == 0:
+            return -np.inf
+        n, R = self.n, self.root
+        Phi, Z = R[:n], R[n:]
+        A = 2 * self.nu * np.eye(R.shape[1]) + 2 / n * Phi.T @ Phi
+        A += 2 * tau * self.terms.ridge / n * Z.T @ Z
+        slope = 2 / n * Phi.T @ self.y - Z.T @ (u - self.threshold(u, tau)).ravel()
+        return float(self.y @ self.y / n - slope @ np.linalg.solve(A, slope) / 2)
+
+    def solution(
+        self, omega: Array, u: Array, tau: float, *, status: str, solver: str, n_iter: int
+    ) -> Solution:
+        """Everything there is to say about ω, with the multiplier u as witness."""
+        phi = self.derivatives(omega)
+        loss = float(np.sum((self.y - self.values(omega)) ** 2) / self.n)
+        penalty = self.penalty(phi)
+        rkhs_norm = float(np.sum((self.root.T @ omega) ** 2))
+        objective = loss + tau * penalty + self.nu * rkhs_norm
+        return Solution(
+            objective=objective,
+            loss=loss,
+            penalty=penalty,
+            rkhs_norm=rkhs_norm,
+            alpha=omega[: self.n],
+            beta=omega[self.n :].reshape(self.d, self.n),
+            derivative_norm=np.linalg.norm(phi, axis=1) / np.sqrt(self.n),
+            fitted=self.values(omega) + self.mean,
+            accuracy=max(objective - self.lower_bound(u, tau), 0.0),
+            status=status,
+            solver=solver,
+            n_iter=n_iter,
+        )
+
+
+def objective(
+    X: ArrayLike, y: ArrayLike, kernel: Kernel, penalty: Penalty, nu: float, center: bool
+) -> Objective:
+    """Check the data and build the matrices of the objective."""
+    names = getattr(X, "columns", None)
+    X, y = real_array(X, "X", ndim=2), real_array(y, "y", ndim=1)
+    if len(X) != len(y):
+        raise ValueError(f"X has {len(X)} rows and y has {len(y)} values; give one y for each row")
+    if len(X) < 2:
+        raise ValueError(f"X has {len(X)} row; at least 2 are needed")
+    check_not_negative(nu, "nu")
+    features = [f"x{a}" for a in range(X.shape[1])] if names is None else [str(c) for c in names]
+    mean = float(y.mean()) if center else 0.0
+    return Objective(y - mean, mean, features, terms(penalty, features), nu, *gram(X, kernel))
+
+
+def eigen_root(G: Array) -> Array:
+    """R with G = R Rᵀ from the eigenvectors of G; eigenvalues that are rounding errors are cut."""
+    eigenvalues, U = np.linalg.eigh(G)
+    kept = eigenvalues > len(G) * np.finfo(float).eps * eigenvalues[-1]
+    return U[:, kept] * np.sqrt(eigenvalues[kept])
+
+
+def real_array(values: ArrayLike, name: str, ndim: int) -> Array:
+    """The values as floats, or one sentence on what is wrong with them."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "biuf":
+        raise ValueError(f"{name} has type {array.dtype}; give real numbers only")
+    if array.ndim != ndim or array.size == 0:
+        raise ValueError(f"{name} has shape {array.shape}; give a non-empty {ndim}-D array")
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} has NaN or infinite values; remove or impute them first")
+    return array.astype(float)
+
+
+def check_not_negative(value: object, name: str) -> None:
+    """Refuse anything but one finite number >= 0."""
+    if not (isinstance(value, Real) and 0 <= value < np.inf):
+        raise ValueError(f"{name} is {value!r}; it must be one finite number that is not negative")
