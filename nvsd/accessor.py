@@ -1,0 +1,219 @@
+"""`path.nvsd`: predictions, gradients and refits from the Dataset of a path."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike, NDArray
+
+from nvsd._checks import check_points
+from nvsd.kernels import Kernel
+from nvsd.monomials import Monomials, degree_and_offset
+from nvsd.prepare import check_target
+from nvsd.results import kernel_of, ridge_dataset
+from nvsd.ridge import default_nus, fit_ridge
+
+Array = NDArray[np.float64]
+
+
+@xr.register_dataset_accessor("nvsd")  # type: ignore[no-untyped-call]
+class PathAccessor:
+    """What can be done with a path, for all τ (and μ) in one call.
+
+    The Dataset holds everything that is needed, so a path that was saved with ``to_netcdf`` and
+    read in another process works the same.
+    """
+
+    def __init__(self, dataset: xr.Dataset) -> None:
+        self._dataset = dataset
+
+    def predict(self, X_new: ArrayLike) -> xr.DataArray:
+        """f at new points, the mean of y included.
+
+        Parameters
+        ----------
+        X_new : (m, d) array or DataFrame
+            In the units of the samples; columns of a DataFrame are matched by name.
+
+        Returns
+        -------
+        DataArray
+            Dimensions of the path (tau, and mu if there are several) and sample.
+        """
+        f, _ = self._evaluate(self._scaled(X_new), gradient=False)
+        return self._wrap("prediction", f + float(self._dataset["y_mean"]), ("sample",))
+
+    def gradient(self, X_new: ArrayLike) -> xr.DataArray:
+        """∂_a f at new points, in the units of the samples as given.
+
+        Returns
+        -------
+        DataArray
+            Dimensions of the path, feature and sample.
+        """
+        _, gradient = self._evaluate(self._scaled(X_new), gradient=True)
+        scale = self._dataset["x_scale"].values[:, None]
+        return self._wrap("gradient", gradient / scale, ("feature", "sample"))
+
+    def derivative_norm(self, X_new: ArrayLike) -> xr.DataArray:
+        """‖∂_a f‖ over other points, comparable with the Dataset's own `derivative_norm`.
+
+        On the samples a norm of zero says only that f is flat in x_a there; on held-out points
+        the same f may well depend on x_a.
+        """
+        _, gradient = self._evaluate(self._scaled(X_new), gradient=True)
+        norm = np.sqrt(np.mean(gradient**2, axis=-1))
+        return self._wrap("derivative_norm", norm, ("feature",))
+
+    def debias(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        nu: float | ArrayLike | None = None,
+        validation: tuple[ArrayLike, ArrayLike] | None = None,
+        support: ArrayLike | None = None,
+    ) -> xr.Dataset:
+        """Refit kernel ridge on the inputs selected at each τ, the paper's second step.
+
+        The kernel is restricted to these inputs, so the refit truly ignores the others.
+
+        Parameters
+        ----------
+        X, y : arrays
+            The samples to fit, usually those of the path.
+        nu : float or sequence of float, optional
+            Weight of the squared norm; several need validation data to choose from. By default
+            that of the path, or with validation data a wide grid.
+        validation : (X, y), optional
+            Where the mean squared error decides between several nu.
+        support : (..., d) bool array, optional
+            The inputs to use at each τ, instead of the path's own support.
+
+        Returns
+        -------
+        Dataset
+            With the same accessor: ``debiased.nvsd.predict(X_new)``.
+        """
+        points = self._scaled(X)
+        target = check_target(y, len(points))
+        kernel = kernel_of(self._dataset)
+        nus = self._nus(nu, kernel, points, validation is not None)
+        chosen = self._dataset["support"] if support is None else support
+        masks = np.asarray(chosen, dtype=bool).reshape(-1, points.shape[1])
+        held_out: tuple[Array, Array] | None = None
+        if validation is not None:
+            X_val = self._scaled(validation[0])
+            held_out = (X_val, check_target(validation[1], len(X_val)))
+        fits: dict[bytes, Any] = {}
+        for mask in masks:
+            key = mask.tobytes()
+            if key not in fits:
+                fit = fit_ridge(points, target, kernel, nus, mask)
+                if held_out is not None:
+                    error = np.mean((fit.predict(held_out[0]) - held_out[1]) ** 2, axis=1)
+                    fit = fit.at(int(np.argmin(error)))
+                fits[key] = fit
+        return ridge_dataset(
+            self._dataset, [fits[mask.tobytes()] for mask in masks], points, target
+        )
+
+    def _nus(self, nu: Any, kernel: Kernel, points: Array, validated: bool) -> Array:
+        if nu is None:
+            return default_nus(kernel, points) if validated else np.atleast_1d(self._dataset.nu)
+        nus = np.atleast_1d(np.asarray(nu, dtype=float))
+        if not validated and len(nus) > 1:
+            raise ValueError(f"{len(nus)} nu were given; give validation=(X, y) to choose by.")
+        return nus
+
+    def _scaled(self, X: ArrayLike) -> Array:
+        """Points as the kernel sees them."""
+        features = [str(name) for name in self._dataset["feature"].values]
+        columns = getattr(X, "columns", None)
+        if columns is not None:
+            missing = [name for name in features if name not in {str(c) for c in columns}]
+            if missing:
+                raise ValueError(
+                    f"the columns of X lack {missing[0]!r}; give all of the path's inputs."
+                )
+            order = [list(map(str, columns)).index(name) for name in features]
+            X = X.iloc[:, order]  # type: ignore[union-attr]
+        points = check_points(X)
+        if points.shape[1] != len(features):
+            raise ValueError(
+                f"X has {points.shape[1]} columns and the path {len(features)} inputs; "
+                "give the same inputs."
+            )
+        data = self._dataset
+        scaled: Array = (points - data["x_mean"].values) / data["x_scale"].values
+        return scaled
+
+    @property
+    def _leading(self) -> tuple[str, ...]:
+        """The dimensions that number the functions: tau, and mu if there are several."""
+        return tuple(str(dim) for dim in self._dataset["n_selected"].dims)
+
+    def _rows(self, name: str) -> Array:
+        """A coefficient array with all functions along one axis."""
+        array = self._dataset[name].transpose(*self._leading, ...)
+        return np.asarray(array.values.reshape(-1, *array.shape[len(self._leading) :]))
+
+    def _evaluate(self, X_new: Array, gradient: bool) -> tuple[Array, Array]:
+        """f (k, m) without the mean, and its gradient (k, d, m), on scaled points."""
+        kernel = kernel_of(self._dataset)
+        if self._dataset.attrs.get("representation") == "ridge":
+            return self._evaluate_ridge(kernel, X_new, gradient)
+        if "theta" in self._dataset:
+            return _evaluate_monomials(kernel, X_new, self._rows("theta"), gradient)
+        f, slopes = kernel.apply(
+            X_new,
+            self._dataset["points"].values,
+            self._rows("alpha").T,
+            np.moveaxis(self._rows("beta"), 0, -1),
+            gradient=gradient,
+        )
+        return f.T, np.empty(0) if slopes is None else np.moveaxis(slopes, -1, 0)
+
+    def _evaluate_ridge(self, kernel: Kernel, X_new: Array, gradient: bool) -> tuple[Array, Array]:
+        points, alpha = self._dataset["points"].values, self._rows("alpha")
+        masks = self._rows("support").astype(bool)
+        f = np.zeros((len(masks), len(X_new)))
+        slopes = np.zeros((len(masks), X_new.shape[1], len(X_new)))
+        for mask in np.unique(masks[masks.any(axis=1)], axis=0):
+            rows = np.flatnonzero((masks == mask).all(axis=1))
+            inner, inner_slopes = kernel.restrict(mask).apply(
+                X_new[:, mask], points[:, mask], alpha[rows].T, gradient=gradient
+            )
+            f[rows] = inner.T
+            if inner_slopes is not None:
+                slopes[np.ix_(rows, np.flatnonzero(mask))] = np.moveaxis(inner_slopes, -1, 0)
+        return f, slopes
+
+    def _wrap(self, name: str, values: Array, dims: tuple[str, ...]) -> xr.DataArray:
+        """Give the result the dimensions and coordinates of the path."""
+        leading = self._leading
+        shape = tuple(self._dataset.sizes[dim] for dim in leading)
+        coords = {dim: self._dataset[dim] for dim in (*leading, *dims) if dim != "sample"}
+        return xr.DataArray(
+            values.reshape(*shape, *values.shape[1:]),
+            dims=(*leading, *dims),
+            coords=coords,
+            name=name,
+        )
+
+
+def _evaluate_monomials(
+    kernel: Kernel, X_new: Array, theta: Array, gradient: bool
+) -> tuple[Array, Array]:
+    polynomial = degree_and_offset(kernel)
+    if polynomial is None:
+        raise ValueError(f"theta is not defined for {kernel!r}; the Dataset is damaged.")
+    d = X_new.shape[1]
+    monomials = Monomials(d, *polynomial)
+    f = theta @ monomials.features(X_new).T
+    if not gradient:
+        return f, np.empty(0)
+    lower = (monomials.T @ theta.T).T.reshape(len(theta), d, -1)
+    return f, np.asarray(lower @ monomials.lower(X_new).T)

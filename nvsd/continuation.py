@@ -1,0 +1,203 @@
+"""Regularisation paths over τ.
+
+The path is solved from the smallest τ, where the solution is near kernel ridge, up to τ_max, where
+all derivatives vanish: both ends are known in closed form, and every batch starts from a straight
+line between its neighbour and the upper end.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nvsd.admm import Points, Settings, Status, certificate, norms, row_norms, solve_batch
+from nvsd.penalties import BoundPenalty
+from nvsd.representation import FLAT_KAPPA, Problem
+
+Array = NDArray[np.float64]
+logger = logging.getLogger("nvsd")
+
+START_KAPPA = 2.0  # times ‖u‖/‖φ‖, the ratio at which primal and dual steps have one scale
+LATTICE = 4.0  # κ are powers of this, so that batches, μ and penalties share factors
+
+
+@dataclass
+class FlatPoint:
+    """The θ that minimises the rest subject to Zθ = 0, and a dual point that proves it optimal.
+
+    Attributes
+    ----------
+    C, u : arrays
+        Coefficients of θ, and the dual point.
+    tau_max : float
+        θ is optimal for every τ from here on.
+    """
+
+    C: Array
+    u: Array
+    tau_max: float
+
+
+def flat_point(problem: Problem, penalty: BoundPenalty) -> FlatPoint:
+    """Method of multipliers for the constraint Zθ = 0, with κ so large that three rounds do.
+
+    Its multiplier is the dual point of least norm. τ_max is exact when Z has full row rank; in
+    general it is an upper bound.
+    """
+    kappa = np.array([FLAT_KAPPA * problem.representation.system.kappa_unit])
+    multiplier = np.zeros((1, *problem.shape))
+    for _ in range(3):
+        C, z = problem.s1(-multiplier, kappa)
+        multiplier = multiplier + z
+    u = kappa[0] * multiplier
+    return FlatPoint(C, u, float(penalty.gauge(row_norms(u).T)[0]))
+
+
+def tau_grid(largest: float, smallest: float, n_taus: int) -> Array:
+    """n_taus values from the largest down to the smallest, evenly spaced in the logarithm."""
+    if largest <= 0:  # f = mean of y is optimal for every τ
+        largest, smallest = 1.0, 1e-3
+    grid: Array = np.geomspace(largest, smallest, n_taus)
+    grid[0] = largest
+    return grid
+
+
+def tighten(
+    problem: Problem, penalty: BoundPenalty, flat: FlatPoint, settings: Settings
+) -> FlatPoint:
+    """Lower τ_max to where the flat point stops being optimal, when Z lacks full row rank.
+
+    Then Zᵀu does not determine u, and ADMM finds dual points of smaller gauge than the one of
+    least norm: a ladder of τ below the bound is solved, down to the first one that is not flat.
+    Its rungs are 7 % apart, less than two neighbours of the default grid.
+    """
+    if not 0 < flat.tau_max < np.inf or problem.representation.full_row_rank():
+        return flat
+    # Both the solution and the flat point may be off by tol.
+    limit = 2.0 * settings.tol * problem.scale
+    ladder: Array = flat.tau_max * 0.93 ** np.arange(1.0, 17.0)
+    way = (ladder / flat.tau_max)[:, None, None]
+    phi, u = problem.ridge()[1] * (1.0 - way), flat.u * way
+    kappa = _start_kappa(problem, phi, u)
+    points = solve_batch(problem, penalty, ladder, phi, u, kappa, settings)
+    gap = certificate(problem, penalty, points.tau, np.repeat(flat.C, len(ladder), 0), points.u)
+    n_flat = int(np.argmin(np.append(gap <= limit, False)))
+    if n_flat == 0:
+        return flat
+    last = n_flat - 1
+    lower = FlatPoint(flat.C, points.u[last : last + 1], float(points.tau[last]))
+    return tighten(problem, penalty, lower, settings) if n_flat == len(ladder) else lower
+
+
+def solve_path(
+    problem: Problem,
+    penalty: BoundPenalty,
+    taus: Array,
+    flat: FlatPoint,
+    settings: Settings,
+    tick: Callable[[int], object] = lambda done: None,
+) -> Points:
+    """Solve for all τ; the result is in descending order of τ."""
+    ascending = np.sort(taus)
+    is_flat = ascending >= flat.tau_max
+    is_ridge = (ascending == 0) & ~is_flat
+    done = []
+    if is_flat.any():
+        done.append(_closed_form(problem, penalty, ascending[is_flat], flat.C, flat.u))
+    if is_ridge.any():
+        C, z = problem.ridge()
+        u = np.zeros_like(z)
+        done.append(_closed_form(problem, penalty, ascending[is_ridge], C, u, phi=z))
+    tick(int(is_flat.sum() + is_ridge.sum()))
+    rest = ascending[~is_flat & ~is_ridge]
+    neighbour = None
+    for batch in _decades(rest):
+        if neighbour is None:
+            neighbour = _near_ridge(problem, penalty, batch[0])
+        phi, u = _straight_line(neighbour, flat, batch)
+        kappa = _start_kappa(problem, phi, u)
+        points = solve_batch(problem, penalty, batch, phi, u, kappa, settings, tick)
+        done.append(points)
+        neighbour = (float(points.tau[0]), points.phi[0], points.u[0])
+        logger.debug(
+            "tau %.3g to %.3g: %d iterations at most", batch[0], batch[-1], points.n_iter.max()
+        )
+    return Points.join(done)
+
+
+def _closed_form(
+    problem: Problem,
+    penalty: BoundPenalty,
+    taus: Array,
+    C: Array,
+    u: Array,
+    phi: Array | None = None,
+) -> Points:
+    """One known solution at several τ."""
+    k = len(taus)
+
+    def repeat(values: Array) -> Array:
+        return np.repeat(values, k, axis=0)
+
+    C, u = repeat(C), repeat(u)
+    none = np.zeros(k)
+    return Points(
+        taus,
+        C,
+        np.zeros_like(u) if phi is None else repeat(phi),
+        u.copy(),
+        u,
+        certificate(problem, penalty, taus, C, u),
+        none,
+        np.zeros(k, dtype=np.intp),
+        none,
+        none,
+        np.full(k, Status.CLOSED_FORM),
+    )
+
+
+def _decades(ascending: Array) -> list[Array]:
+    """Batches that span at most a factor of about ten: within one, the same κ serves all τ."""
+    if not len(ascending):
+        return []
+    span = np.log10(ascending[-1] / ascending[0])
+    return np.array_split(ascending, min(len(ascending), max(1, round(span))))
+
+
+def _near_ridge(problem: Problem, penalty: BoundPenalty, tau: float) -> tuple[float, Array, Array]:
+    """φ of kernel ridge, and τ times a subgradient of J near it."""
+    _, z = problem.ridge()
+    R = row_norms(z).T
+    step = 1e-3 * float(R.max()) / max(1.0, float(penalty.value(np.ones_like(R))[0])) or 1.0
+    slope = (1.0 - penalty.shrinkage(R, step)) / step
+    return tau, z[0], (tau * slope.T[:, :, None] * z)[0]
+
+
+def _straight_line(
+    neighbour: tuple[float, Array, Array], flat: FlatPoint, taus: Array
+) -> tuple[Array, Array]:
+    """Start at a point of the line from the neighbour to the flat point, where φ = 0."""
+    tau, phi, u = neighbour
+    if np.isfinite(flat.tau_max):
+        way = ((taus - tau) / (flat.tau_max - tau))[:, None, None]
+    else:
+        way = np.zeros((len(taus), 1, 1))
+    grown = u * (taus / tau)[:, None, None]
+    return phi * (1.0 - way), grown * (1.0 - way) + flat.u * way
+
+
+def _start_kappa(problem: Problem, phi: Array, u: Array) -> Array:
+    system = problem.representation.system
+    ratio = norms(u) / np.maximum(norms(phi), 1e-3 * norms(phi).max() + np.finfo(float).tiny)
+    kappa = START_KAPPA * np.maximum(ratio, np.finfo(float).tiny)
+    return kappa if system.any_kappa else on_lattice(kappa, system.kappa_unit)
+
+
+def on_lattice(kappa: Array, unit: float) -> Array:
+    """One common κ for all rows: the power of the lattice next to their geometric mean."""
+    exponent = np.round(np.mean(np.log(kappa / unit)) / np.log(LATTICE))
+    return np.full(len(kappa), unit * LATTICE**exponent)

@@ -1,0 +1,97 @@
+"""Explicit features of polynomial kernels: (x·x' + c)^p = φ(x)·φ(x') with finitely many monomials.
+
+The derivative of a monomial is a lower monomial, so with Ψ the n×q matrix of the monomials of
+degree at most p − 1, the derivatives of f = φ(·)·θ at the samples are ∂_a f = Ψ T_a θ, where
+T_a has a single entry in each row.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from nvsd.kernels import Kernel, Linear, Polynomial
+
+Array = NDArray[np.float64]
+
+
+def degree_and_offset(kernel: Kernel) -> tuple[int, float] | None:
+    """p and c of (x·x' + c)^p, or None when the kernel is none of these."""
+    if isinstance(kernel, Linear):
+        return 1, 0.0
+    if isinstance(kernel, Polynomial):
+        return kernel.degree, kernel.offset
+    return None
+
+
+def n_monomials(d: int, degree: int, offset: float) -> int:
+    """How many monomials the kernel has: all up to the degree, or only those of that degree."""
+    return math.comb(d + degree, degree) if offset else math.comb(d + degree - 1, degree)
+
+
+class Monomials:
+    """φ(x): the monomials of (x·x' + c)^p in d inputs, with their multinomial weights.
+
+    Attributes
+    ----------
+    r, q : int
+        How many features φ and how many derivative monomials ψ there are.
+    T : (d*q, r) sparse array
+        Row a*q + j holds the coefficient of ψ_j in ∂_a φ; one entry in each row.
+    """
+
+    def __init__(self, d: int, degree: int, offset: float) -> None:
+        self.d, self.degree, self.offset = d, degree, float(offset)
+        # A monomial is the sorted tuple of its inputs, x1² x3 = (0, 0, 2); each is its parent,
+        # the tuple without its last input, times that input.
+        levels = [
+            list(itertools.combinations_with_replacement(range(d), k)) for k in range(degree + 1)
+        ]
+        place = {monomial: j for level in levels for j, monomial in enumerate(level)}
+        self._steps = [
+            (np.array([place[m[:-1]] for m in level]), np.array([m[-1] for m in level]))
+            for level in levels[1:]
+        ]
+        phi = list(itertools.chain(*levels)) if offset else levels[degree]
+        psi = list(itertools.chain(*levels[:degree])) if offset else levels[degree - 1]
+        self.r, self.q = len(phi), len(psi)
+        self._weights = np.array([self._weight(monomial) for monomial in phi])
+        index = {monomial: j for j, monomial in enumerate(phi)}
+        raised = [index[tuple(sorted((*m, a)))] for a in range(d) for m in psi]
+        power = np.array([m.count(a) + 1 for a in range(d) for m in psi])
+        rows = np.arange(d * self.q + 1)
+        self.T = csr_array((power * self._weights[raised], raised, rows), (d * self.q, self.r))
+
+    def _weight(self, monomial: tuple[int, ...]) -> float:
+        """√(p! / (k! (p − |k|)!) c^(p − |k|)) for the exponents k of the monomial."""
+        p, size = self.degree, len(monomial)
+        ways = math.factorial(p) // math.factorial(p - size)
+        for a in set(monomial):
+            ways //= math.factorial(monomial.count(a))
+        return math.sqrt(ways * self.offset ** (p - size))
+
+    def features(self, X: Array) -> Array:
+        """Φ with rows φ(x_i), shape (n, r)."""
+        Phi = self._plain(X, self.degree)
+        Phi *= self._weights
+        return Phi
+
+    def lower(self, X: Array) -> Array:
+        """Ψ with rows ψ(x_i), shape (n, q)."""
+        return self._plain(X, self.degree - 1)
+
+    def _plain(self, X: Array, degree: int) -> Array:
+        """Unweighted monomials up to the degree (of that degree alone when c = 0)."""
+        sizes = [1] + [len(parent) for parent, _ in self._steps[:degree]]
+        out = np.empty((len(X), sum(sizes)))
+        out[:, 0] = 1.0
+        start = 0
+        for (parent, factor), size, lower in zip(self._steps, sizes[1:], sizes, strict=False):
+            level = out[:, start + lower : start + lower + size]
+            np.multiply(out[:, start + parent], X[:, factor], out=level)
+            start += lower
+        return out if self.offset else np.ascontiguousarray(out[:, start:])

@@ -1,0 +1,211 @@
+"""`nvsd_path`: from X and y to the Dataset of a whole regularisation path."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike, NDArray
+from tqdm import tqdm
+
+from nvsd._checks import is_number
+from nvsd.admm import Points, Settings, Status
+from nvsd.continuation import FlatPoint, flat_point, solve_path, tau_grid, tighten
+from nvsd.kernels import Kernel
+from nvsd.penalties import BoundPenalty, ElasticNet, Lasso, Penalty
+from nvsd.prepare import Prepared, check_non_negative, check_target, prepare
+from nvsd.representation import Problem
+from nvsd.results import path_dataset, stack_mu
+
+Array = NDArray[np.float64]
+
+
+class ConvergenceWarning(UserWarning):
+    """Some τ of a path have a duality gap above the tolerance."""
+
+
+def nvsd_path(
+    X: ArrayLike | Prepared,
+    y: ArrayLike,
+    *,
+    kernel: Kernel | None = None,
+    penalty: Penalty | None = None,
+    nu: float = 1e-3,
+    taus: ArrayLike | None = None,
+    n_taus: int = 50,
+    tau_ratio: float = 1e-3,
+    tol: float = 1e-6,
+    max_iter: int = 5000,
+    center: bool = True,
+    quadratic: str = "S2",
+    progress: bool | None = None,
+    **preparation: Any,
+) -> xr.Dataset:
+    """Regularisation path of nonlinear variable selection based on derivatives.
+
+    For every τ of a grid, find the f in the RKHS of the kernel that minimises
+
+        (1/n) Σ_i (y_i − f(x_i))² + τ J(f) + ν ‖f‖²
+
+    where the penalty J acts on the norms ‖∂_a f‖ = ((1/n) Σ_i ∂_a f(x_i)²)^½ of the partial
+    derivatives, so that inputs on which f does not depend are switched off.
+
+    Parameters
+    ----------
+    X : (n, d) array, DataFrame, or Prepared
+        The samples, or the result of `prepare`.
+    y : (n,) array
+        The target.
+    kernel : Kernel, optional
+        By default Gaussian, its width the median distance to the 20 nearest neighbours.
+    penalty : Penalty, optional
+        One of `nvsd.penalties`; `Lasso()` by default. `ElasticNet(mu=[...])` gives the result a
+        dimension mu.
+    nu : float
+        Weight of the squared RKHS norm.
+    taus : sequence of float, optional
+        The grid, in any order; it comes back descending. By default n_taus values evenly spaced
+        in the logarithm, from τ_max, where all derivatives vanish, to tau_ratio times that. For
+        several μ one grid serves all: it runs from the largest τ_max(μ) = τ_max/μ to tau_ratio
+        times the smallest.
+    n_taus : int
+        Length of the automatic grid.
+    tau_ratio : float
+        Smallest over largest τ of the automatic grid, in (0, 1).
+    tol : float
+        Stop when the duality gap is at most tol times the mean square of the centred y.
+    max_iter : int
+        Largest number of iterations for each τ.
+    center : bool
+        Whether to subtract the mean of y first; predictions add it back.
+    quadratic : {"S2", "S1"}
+        Which step of ADMM takes the elastic net's squared term.
+    progress : bool, optional
+        Show a progress bar; by default only in an interactive session on a terminal.
+    **preparation
+        Further arguments of `prepare`: standardize, representation, s1, max_memory.
+
+    Returns
+    -------
+    xarray.Dataset
+        Dimensions tau (descending), feature, sample. `derivative_norm` and `support` say which
+        inputs f depends on **at the samples**: a zero means that f is flat there in that
+        direction, not that f ignores the input; see `path.nvsd.derivative_norm` for other points
+        and `path.nvsd.debias` for a refit that does ignore it. `gap` bounds how far `objective`
+        is from its minimum, for the very function that is returned.
+
+    Warns
+    -----
+    ConvergenceWarning
+        Once, when some τ ran out of iterations.
+
+    Examples
+    --------
+    >>> import nvsd
+    >>> from nvsd.kernels import Polynomial
+    >>> data = nvsd.datasets.make_e1(60, seed=0)
+    >>> path = nvsd.nvsd_path(data.X, data.y, kernel=Polynomial(3), n_taus=10)
+    >>> bool((path.gap <= 1e-6 * data.y.var()).all())
+    True
+    """
+    if isinstance(X, Prepared):
+        if kernel is not None or preparation:
+            given = ", ".join((["kernel"] if kernel is not None else []) + list(preparation))
+            raise ValueError(f"{given} was fixed by prepare; give it there, not to nvsd_path.")
+        prepared = X
+    else:
+        prepared = prepare(X, kernel=kernel, nu=nu, **preparation)
+    penalty = Lasso() if penalty is None else penalty
+    if not isinstance(penalty, Penalty):
+        raise ValueError(f"penalty = {penalty!r} is no penalty; give one of nvsd.penalties.")
+    settings = _settings(tol, max_iter, quadratic)
+    target = check_target(y, len(prepared.X))
+    y_mean = float(target.mean()) if center else 0.0
+    problem = prepared.representation.problem(target - y_mean)
+
+    penalties = penalty.split() if isinstance(penalty, ElasticNet) else (penalty,)
+    bounds = [each.bind(prepared.features) for each in penalties]
+    flats = [_flat(problem, bound, settings, taus is None) for bound in bounds]
+    grid = _grid(taus, n_taus, tau_ratio, flats)
+    with _progress_bar(progress, len(grid) * len(bounds)) as tick:
+        solved = [
+            solve_path(problem, bound, grid, flat, settings, tick)
+            for bound, flat in zip(bounds, flats, strict=True)
+        ]
+    _warn_if_unfinished(solved, problem, settings)
+    datasets = [
+        path_dataset(prepared, problem, points, each, bound, y_mean, tol)
+        for points, each, bound in zip(solved, penalties, bounds, strict=True)
+    ]
+    if not isinstance(penalty, ElasticNet):
+        return datasets[0]
+    mu = tuple(float(each.mu) for each in penalties)  # type: ignore[attr-defined]
+    if isinstance(penalty.mu, (int, float)):
+        return datasets[0].assign_coords(mu=mu[0])
+    return stack_mu(datasets, mu, penalty)
+
+
+def _settings(tol: float, max_iter: int, quadratic: str) -> Settings:
+    if not is_number(tol) or not 0 < tol < 1:
+        raise ValueError(f"tol = {tol!r} is not allowed; give a number between 0 and 1.")
+    if not is_number(max_iter) or int(max_iter) != max_iter or max_iter < 1:
+        raise ValueError(f"max_iter = {max_iter!r} is not allowed; give a positive integer.")
+    if quadratic not in ("S1", "S2"):
+        raise ValueError(f"quadratic = {quadratic!r} is unknown; give 'S1' or 'S2'.")
+    return Settings(tol=float(tol), max_iter=int(max_iter), quadratic=quadratic)
+
+
+def _flat(problem: Problem, bound: BoundPenalty, settings: Settings, automatic: bool) -> FlatPoint:
+    flat = flat_point(problem, bound)
+    return tighten(problem, bound, flat, settings) if automatic else flat
+
+
+def _grid(taus: ArrayLike | None, n_taus: int, tau_ratio: float, flats: list[FlatPoint]) -> Array:
+    """The τ of the path, descending and distinct."""
+    if taus is not None:
+        values = np.atleast_1d(np.asarray(taus, dtype=float))
+        if values.ndim != 1 or not values.size:
+            raise ValueError(f"taus has shape {values.shape}; give at least one number in a row.")
+        for value in values:
+            check_non_negative("tau", float(value))
+        return np.unique(values)[::-1]
+    if not is_number(n_taus) or int(n_taus) != n_taus or n_taus < 1:
+        raise ValueError(f"n_taus = {n_taus!r} is not allowed; give a positive integer.")
+    if not is_number(tau_ratio) or not 0 < tau_ratio < 1:
+        raise ValueError(f"tau_ratio = {tau_ratio!r} is not allowed; give a number in (0, 1).")
+    tops = [flat.tau_max for flat in flats]
+    if not np.all(np.isfinite(tops)):
+        raise ValueError(
+            "no tau switches off an input of weight 0 (or mu = 0), so there is no automatic grid; "
+            "give taus, or positive weights and mu."
+        )
+    return tau_grid(max(tops), min(tops) * tau_ratio, int(n_taus))
+
+
+def _warn_if_unfinished(solved: list[Points], problem: Problem, settings: Settings) -> None:
+    taus = np.concatenate([p.tau[p.status == Status.MAX_ITER] for p in solved])
+    if not len(taus):
+        return
+    worst = max(float(p.gap.max()) for p in solved) / problem.scale
+    listed = ", ".join(f"{tau:.4g}" for tau in taus[:5]) + (", ..." if len(taus) > 5 else "")
+    warnings.warn(
+        f"{len(taus)} tau ({listed}) reached {settings.max_iter} iterations with a gap up to "
+        f"{worst:.1e} of the mean square of y, above tol = {settings.tol:g}; "
+        "raise max_iter, tol or nu.",
+        ConvergenceWarning,
+        stacklevel=3,
+    )
+
+
+@contextmanager
+def _progress_bar(progress: bool | None, total: int) -> Iterator[Callable[[int], object]]:
+    """A bar over the τ, which appears only if the path takes more than a second."""
+    if progress is None:
+        progress = hasattr(sys, "ps1") and sys.stderr.isatty()
+    with tqdm(total=total, desc="path", unit="tau", disable=not progress, delay=0.5) as bar:
+        yield bar.update

@@ -1,0 +1,193 @@
+"""The Dataset of a path: its names, dimensions, coordinates and attributes are known only here."""
+
+from __future__ import annotations
+
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from nvsd.admm import Points, Status, row_norms
+from nvsd.kernels import Kernel
+from nvsd.penalties import BoundPenalty, Penalty
+from nvsd.prepare import Prepared
+from nvsd.representation import Problem
+from nvsd.ridge import RidgeFit
+
+Array = NDArray[np.float64]
+
+VARIABLES: dict[str, tuple[tuple[str, ...], str]] = {
+    "derivative_norm": (("tau", "feature"), "norm of the partial derivative over the samples"),
+    "support": (("tau", "feature"), "whether the derivative is non-zero at the samples"),
+    "n_selected": (("tau",), "number of inputs in the support"),
+    "objective": (("tau",), "loss + tau * penalty + nu * rkhs_norm"),
+    "loss": (("tau",), "mean squared residual of the centred y"),
+    "penalty": (("tau",), "penalty J of the derivatives"),
+    "rkhs_norm": (("tau",), "squared norm of f in the RKHS"),
+    "gap": (("tau",), "duality gap: upper bound on objective minus its minimum"),
+    "primal_residual": (("tau",), "norm of Z theta - phi, scaled by 1/sqrt(n)"),
+    "dual_residual": (("tau",), "kappa times the norm of the last change of phi"),
+    "kappa": (("tau",), "last step size of ADMM; 0 where none was needed"),
+    "n_iter": (("tau",), "iterations of ADMM"),
+    "status": (("tau",), "how the iteration ended"),
+    "alpha": (("tau", "sample"), "coefficients of the kernel sections"),
+    "beta": (("tau", "feature", "sample"), "coefficients of the kernel derivatives"),
+    "theta": (("tau", "component"), "coefficients of the explicit features"),
+    "fitted": (("tau", "sample"), "fitted values, mean of y included"),
+    "ridge_nu": (("tau",), "weight of the squared norm in the refit"),
+    "points": (("sample", "feature"), "samples, as the kernel sees them"),
+    "x_mean": (("feature",), "subtracted from each input before the kernel"),
+    "x_scale": (("feature",), "each input is divided by this before the kernel"),
+    "y_mean": ((), "mean of y, subtracted before fitting"),
+}
+
+COORDINATES = {
+    "tau": "weight of the penalty",
+    "mu": "elastic net: share of the norms, the rest are squares",
+    "nu": "weight of the squared RKHS norm",
+    "feature": "input",
+    "group": "group of the input",
+    "sample": "sample",
+    "kernel": "kernel, as JSON",
+}
+
+
+def path_dataset(
+    prepared: Prepared,
+    problem: Problem,
+    points: Points,
+    penalty: Penalty,
+    bound: BoundPenalty,
+    y_mean: float,
+    tol: float,
+) -> xr.Dataset:
+    """The result of one path."""
+    loss, rkhs_norm = problem.parts(points.C)
+    J = bound.value(row_norms(problem.derivatives(points.C)).T)
+    norms = row_norms(points.phi)
+    data: dict[str, Any] = {
+        "derivative_norm": norms,
+        "support": norms > 0,
+        "n_selected": (norms > 0).sum(axis=1),
+        "objective": loss + points.tau * J + prepared.nu * rkhs_norm,
+        "loss": loss,
+        "penalty": J,
+        "rkhs_norm": rkhs_norm,
+        "gap": points.gap,
+        "primal_residual": points.primal_residual,
+        "dual_residual": points.dual_residual,
+        "kappa": points.kappa,
+        "n_iter": points.n_iter.astype(np.int64),
+        "status": points.status.astype(np.int64),
+        **problem.coefficients(points.C, points.multiplier),
+        "x_mean": prepared.x_mean,
+        "x_scale": prepared.x_scale,
+        "y_mean": np.float64(y_mean),
+    }
+    if "alpha" in data:
+        data["fitted"] = problem.fitted(points.C) + y_mean
+        data["points"] = prepared.X
+    coords: dict[str, Any] = {
+        "tau": points.tau,
+        "feature": np.array(prepared.features, dtype=object),
+        "group": ("feature", np.array(penalty.group_labels(prepared.features), dtype=object)),
+        "nu": prepared.nu,
+        "kernel": prepared.kernel.to_json(),
+    }
+    if "alpha" in data:
+        coords["sample"] = np.arange(len(prepared.X))
+    attrs = {
+        "title": "NVSD regularisation path",
+        "penalty": penalty.to_json(),
+        "representation": problem.representation.kind,
+        "n_samples": int(problem.representation.n),
+        "scale": float(problem.scale),
+        "tol": float(tol),
+        "nvsd_version": library_version(),
+    }
+    return make_dataset(data, coords, attrs)
+
+
+def make_dataset(data: dict[str, Any], coords: dict[str, Any], attrs: dict[str, Any]) -> xr.Dataset:
+    """Give every variable its dimensions and its long_name."""
+    variables = {
+        name: (VARIABLES[name][0], values, {"long_name": VARIABLES[name][1]})
+        for name, values in data.items()
+    }
+    dataset = xr.Dataset(variables, coords=coords, attrs=attrs)
+    for name, long_name in COORDINATES.items():
+        if name in dataset.coords:
+            dataset[name].attrs["long_name"] = long_name
+    if "status" in data:
+        dataset["status"].attrs["flag_meanings"] = " ".join(s.name.lower() for s in Status)
+    return dataset
+
+
+def stack_mu(datasets: list[xr.Dataset], mu: tuple[float, ...], penalty: Penalty) -> xr.Dataset:
+    """Several elastic nets on one τ grid as one Dataset with a dimension mu."""
+    constant = ["x_mean", "x_scale", "y_mean", "points"]
+    shared = datasets[0][[name for name in constant if name in datasets[0]]]
+    varying = [d.drop_vars([name for name in constant if name in d]) for d in datasets]
+    index = xr.DataArray(np.array(mu), dims="mu", name="mu", attrs={"long_name": COORDINATES["mu"]})
+    joined = xr.concat(varying, dim=index, coords="minimal", compat="override", join="exact")
+    result = joined.merge(shared)
+    result.attrs = datasets[0].attrs | {"penalty": penalty.to_json()}
+    return result
+
+
+def kernel_of(dataset: xr.Dataset) -> Kernel:
+    """The kernel that the Dataset was made with."""
+    return Kernel.from_json(str(dataset["kernel"].item()))
+
+
+def library_version() -> str:
+    """The installed version of nvsd."""
+    try:
+        return version("nvsd")
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def ridge_dataset(
+    path: xr.Dataset, fits: list[RidgeFit], points: Array, target: Array
+) -> xr.Dataset:
+    """The refits of a path: one kernel ridge for each τ (and μ)."""
+    leading = path["n_selected"].dims
+    shape = tuple(path.sizes[dim] for dim in leading)
+    alpha = np.array([fit.alpha[0] for fit in fits])
+    support = np.array([fit.features for fit in fits])
+    nus = np.array([fit.nus[0] for fit in fits])
+    residual = len(target) * nus[:, None] * alpha
+    residual[~support.any(axis=1)] = target - target.mean()
+    data = {
+        "support": support,
+        "n_selected": support.sum(axis=1),
+        "ridge_nu": nus,
+        "loss": np.mean(residual**2, axis=1),
+        "alpha": alpha,
+        "fitted": target - residual,
+    }
+    variables = {
+        name: (
+            (*leading, *VARIABLES[name][0][1:]),
+            values.reshape(*shape, *values.shape[1:]),
+            {"long_name": VARIABLES[name][1]},
+        )
+        for name, values in data.items()
+    }
+    constant = make_dataset(
+        {
+            "points": points,
+            "x_mean": path["x_mean"].values,
+            "x_scale": path["x_scale"].values,
+            "y_mean": np.float64(target.mean()),
+        },
+        {"sample": np.arange(len(target))},
+        {},
+    )
+    names = ("tau", "mu", "feature", "group", "kernel")
+    coords = {name: path.coords[name] for name in names if name in path.coords}
+    attrs = path.attrs | {"title": "kernel ridge on selected inputs", "representation": "ridge"}
+    return xr.Dataset(variables, coords=coords, attrs=attrs).merge(constant)
