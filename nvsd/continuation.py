@@ -9,12 +9,21 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nvsd.admm import Points, Settings, Status, certificate, norms, row_norms, solve_batch
+from nvsd.admm import (
+    Points,
+    Settings,
+    Status,
+    certificate,
+    norms,
+    on_lattice,
+    row_norms,
+    solve_batch,
+)
 from nvsd.penalties import BoundPenalty
 from nvsd.representation import FLAT_KAPPA, Problem
 
@@ -22,7 +31,6 @@ Array = NDArray[np.float64]
 logger = logging.getLogger("nvsd")
 
 START_KAPPA = 2.0  # times ‖u‖/‖φ‖, the ratio at which primal and dual steps have one scale
-LATTICE = 4.0  # κ are powers of this, so that batches, μ and penalties share factors
 
 
 @dataclass
@@ -72,20 +80,19 @@ def tighten(
     """Lower τ_max to where the flat point stops being optimal, when Z lacks full row rank.
 
     Then Zᵀu does not determine u, and ADMM finds dual points of smaller gauge than the one of
-    least norm: a ladder of τ below the bound is solved, down to the first one that is not flat.
-    Its rungs are 7 % apart, less than two neighbours of the default grid.
+    least norm. A few of its iterations are spent on a ladder of τ below the bound, with rungs closer
+    than the default grid, and τ_max goes down as far as the dual points prove the flat point.
     """
     if not 0 < flat.tau_max < np.inf or problem.representation.full_row_rank():
         return flat
-    # Both the solution and the flat point may be off by tol.
-    limit = 2.0 * settings.tol * problem.scale
-    ladder: Array = flat.tau_max * 0.93 ** np.arange(1.0, 17.0)
+    ladder: Array = flat.tau_max * 0.93 ** np.arange(1.0, 9.0)
     way = (ladder / flat.tau_max)[:, None, None]
     phi, u = problem.ridge()[1] * (1.0 - way), flat.u * way
     kappa = _start_kappa(problem, phi, u)
-    points = solve_batch(problem, penalty, ladder, phi, u, kappa, settings)
+    short = replace(settings, max_iter=40)
+    points = solve_batch(problem, penalty, ladder, phi, u, kappa, short)
     gap = certificate(problem, penalty, points.tau, np.repeat(flat.C, len(ladder), 0), points.u)
-    n_flat = int(np.argmin(np.append(gap <= limit, False)))
+    n_flat = int(np.argmin(np.append(gap <= settings.tol * problem.scale, False)))
     if n_flat == 0:
         return flat
     last = n_flat - 1
@@ -194,10 +201,7 @@ def _start_kappa(problem: Problem, phi: Array, u: Array) -> Array:
     system = problem.representation.system
     ratio = norms(u) / np.maximum(norms(phi), 1e-3 * norms(phi).max() + np.finfo(float).tiny)
     kappa = START_KAPPA * np.maximum(ratio, np.finfo(float).tiny)
-    return kappa if system.any_kappa else on_lattice(kappa, system.kappa_unit)
-
-
-def on_lattice(kappa: Array, unit: float) -> Array:
-    """One common κ for all rows: the power of the lattice next to their geometric mean."""
-    exponent = np.round(np.mean(np.log(kappa / unit)) / np.log(LATTICE))
-    return np.full(len(kappa), unit * LATTICE**exponent)
+    if system.any_kappa:
+        return kappa
+    mean = float(np.exp(np.mean(np.log(kappa / system.kappa_unit))))
+    return np.full(len(kappa), system.kappa_unit * on_lattice(mean))

@@ -15,9 +15,9 @@ from scipy.linalg import eigh, lapack
 
 Array = NDArray[np.float64]
 
-# One diagonalisation costs about as much as this many Cholesky factorisations (measured: 14 at
-# p = 2000, 25 at p = 500), but serves every κ at once, a different one in every column included.
-DIAGONALISE_BELOW = 400
+# One diagonalisation costs as much as 14 to 25 Cholesky factorisations (measured at p = 2000 and
+# 500) and serves every κ at once; a path needs about six, so only tiny systems are diagonalised.
+DIAGONALISE_BELOW = 200
 
 
 class ShiftedSystem(Protocol):
