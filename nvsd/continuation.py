@@ -80,8 +80,8 @@ def tighten(
     """Lower τ_max to where the flat point stops being optimal, when Z lacks full row rank.
 
     Then Zᵀu does not determine u, and ADMM finds dual points of smaller gauge than the one of
-    least norm. A few of its iterations are spent on a ladder of τ below the bound, with rungs closer
-    than the default grid, and τ_max goes down as far as the dual points prove the flat point.
+    least norm. A few iterations are spent on a ladder of τ below the bound, with rungs closer than
+    the default grid, and τ_max goes down as far as the dual points prove the flat point.
     """
     if not 0 < flat.tau_max < np.inf or problem.representation.full_row_rank():
         return flat
@@ -198,10 +198,10 @@ def _straight_line(
 
 
 def _start_kappa(problem: Problem, phi: Array, u: Array) -> Array:
+    """κ ∝ ‖u‖/‖φ‖, in units of the system and within reason."""
     system = problem.representation.system
-    ratio = norms(u) / np.maximum(norms(phi), 1e-3 * norms(phi).max() + np.finfo(float).tiny)
-    kappa = START_KAPPA * np.maximum(ratio, np.finfo(float).tiny)
-    if system.any_kappa:
-        return kappa
-    mean = float(np.exp(np.mean(np.log(kappa / system.kappa_unit))))
-    return np.full(len(kappa), system.kappa_unit * on_lattice(mean))
+    size = np.maximum(norms(phi), 1e-3 * norms(phi).max() + np.finfo(float).tiny)
+    kappa: Array = np.clip(START_KAPPA * norms(u) / size / system.kappa_unit, 1e-8, 1e8)
+    if not system.any_kappa:
+        kappa = np.full(len(kappa), on_lattice(float(np.exp(np.mean(np.log(kappa))))))
+    return kappa * system.kappa_unit

@@ -46,16 +46,13 @@ class Monomials:
 
     def __init__(self, d: int, degree: int, offset: float) -> None:
         self.d, self.degree, self.offset = d, degree, float(offset)
-        # A monomial is the sorted tuple of its inputs, x1² x3 = (0, 0, 2); each is its parent,
-        # the tuple without its last input, times that input.
+        # A monomial is the sorted tuple of its inputs, x1² x3 = (0, 0, 2).
         levels = [
             list(itertools.combinations_with_replacement(range(d), k)) for k in range(degree + 1)
         ]
-        place = {monomial: j for level in levels for j, monomial in enumerate(level)}
-        self._steps = [
-            (np.array([place[m[:-1]] for m in level]), np.array([m[-1] for m in level]))
-            for level in levels[1:]
-        ]
+        # The children of a monomial, its products with its last input and those after it, are
+        # neighbours in the next level.
+        self._first = [[m[-1] if m else 0 for m in level] for level in levels]
         phi = list(itertools.chain(*levels)) if offset else levels[degree]
         psi = list(itertools.chain(*levels[:degree])) if offset else levels[degree - 1]
         self.r, self.q = len(phi), len(psi)
@@ -76,22 +73,29 @@ class Monomials:
 
     def features(self, X: Array) -> Array:
         """Φ with rows φ(x_i), shape (n, r)."""
-        Phi = self._plain(X, self.degree)
-        Phi *= self._weights
-        return Phi
+        return self._plain(X, self.degree, self._weights).T
 
     def lower(self, X: Array) -> Array:
         """Ψ with rows ψ(x_i), shape (n, q)."""
-        return self._plain(X, self.degree - 1)
+        return self._plain(X, self.degree - 1).T
 
-    def _plain(self, X: Array, degree: int) -> Array:
-        """Unweighted monomials up to the degree (of that degree alone when c = 0)."""
-        sizes = [1] + [len(parent) for parent, _ in self._steps[:degree]]
-        out = np.empty((len(X), sum(sizes)))
-        out[:, 0] = 1.0
-        start = 0
-        for (parent, factor), size, lower in zip(self._steps, sizes[1:], sizes, strict=False):
-            level = out[:, start + lower : start + lower + size]
-            np.multiply(out[:, start + parent], X[:, factor], out=level)
-            start += lower
-        return out if self.offset else np.ascontiguousarray(out[:, start:])
+    def _plain(self, X: Array, degree: int, weights: Array | None = None) -> Array:
+        """Monomials up to the degree (of that degree alone when c = 0), one in each row.
+
+        Each monomial is a contiguous row, and all children of one parent are made by one product.
+        """
+        columns = np.ascontiguousarray(X.T)
+        sizes = [len(first) for first in self._first[: degree + 1]]
+        out = np.empty((sum(sizes), len(X)))
+        out[0] = 1.0
+        parent, child = 0, 1
+        for first in self._first[:degree]:
+            for a in first:
+                end = child + self.d - a
+                np.multiply(columns[a:], out[parent], out=out[child:end])
+                parent, child = parent + 1, end
+        if not self.offset:
+            out = out[parent:]
+        if weights is not None:
+            out *= weights[:, None]
+        return out

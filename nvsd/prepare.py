@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nvsd._checks import check_points, is_number
+from nvsd.features import FactorSpace, MonomialSpace
 from nvsd.kernels import Gaussian, Kernel, neighbour_width
 from nvsd.monomials import Monomials, degree_and_offset, n_monomials
-from nvsd.representation import DerivativeSpace, FactorSpace, MonomialSpace, Representation
+from nvsd.representation import DerivativeSpace, Representation
 
 Array = NDArray[np.float64]
 
@@ -169,7 +170,8 @@ def _costs(n: int, d: int, polynomial: tuple[int, float] | None) -> dict[str, tu
     }
     if polynomial:
         r = float(n_monomials(d, *polynomial))
-        costs["monomial"] = (n * r**2 + 2 * r**3, 8 * (2 * n * r + 5 * r**2))
+        kept = 2.0 * min(n * r, MonomialSpace.KEEP)
+        costs["monomial"] = (n * r**2 + 2 * r**3, 8 * (kept + 6 * r**2))
     return costs
 
 

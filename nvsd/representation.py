@@ -4,7 +4,7 @@ With Z scaled by 1/√n once, the solver sees
 
     minimise ½ (θ − A⁻¹b)ᵀ A (θ − A⁻¹b) + τ J(Zθ) + const,   A = 2νI + (2/n)ΦᵀΦ,  b = (2/n)Φᵀy,
 
-and never a kernel. `FeatureSpace` works with θ itself; `DerivativeSpace` needs no features at all:
+and never a kernel. `nvsd.features` works with θ itself; `DerivativeSpace` needs no features at all:
 there θ stays implicit as θ(u) = A⁻¹(b − Zᵀu), and H = Z A⁻¹ Zᵀ and h = Z A⁻¹ b are computed from
 the kernel. Neither depends on y until `problem(y)`; nothing in them depends on τ or the penalty.
 
@@ -18,11 +18,9 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import lapack, solve_triangular
 
 from nvsd.kernels import Kernel
 from nvsd.linalg import ShiftedSystem, cholesky, cholesky_solve, half_solve, shifted_system
-from nvsd.monomials import Monomials
 
 Array = NDArray[np.float64]
 
@@ -97,8 +95,8 @@ class Problem(ABC):
         """The loss (1/n)‖y − f‖² and the squared norm ‖f‖² at each θ."""
 
     @abstractmethod
-    def fitted(self, C: Array) -> Array:
-        """f at the samples."""
+    def fitted(self, C: Array) -> Array | None:
+        """f at the samples, where they were kept."""
 
     @abstractmethod
     def coefficients(self, C: Array, U: Array) -> dict[str, Array]:
@@ -106,9 +104,6 @@ class Problem(ABC):
 
         U holds the multipliers κ(Zθ − v) of S1, with which θ = θ(u).
         """
-
-
-# --- θ implicit: any kernel, ν > 0 ----------------------------------------------------------
 
 
 class DerivativeSpace(Representation):
@@ -198,179 +193,3 @@ class DerivativeProblem(Problem):
         """Return alpha and beta of the paper's Proposition 1."""
         alpha, beta = self._alpha_beta(C)
         return {"alpha": alpha, "beta": beta.reshape(-1, *self.shape)}
-
-
-# --- θ explicit: features Φ and derivative maps Z --------------------------------------------
-
-
-class DenseMap:
-    """Z as an array (d*rows, r)."""
-
-    def __init__(self, Z: Array, d: int) -> None:
-        self._Z, self.shape = Z, (d, len(Z) // d)
-
-    def forward(self, theta: Array) -> Array:
-        """Zθ for each row θ."""
-        return (theta @ self._Z.T).reshape(-1, *self.shape)
-
-    def adjoint(self, V: Array) -> Array:
-        """Zᵀv for each v."""
-        return np.asarray(V.reshape(len(V), -1) @ self._Z)
-
-    def gram(self) -> Array:
-        """B = ZᵀZ."""
-        return np.asarray(self._Z.T @ self._Z)
-
-
-class MonomialMap:
-    """Z_a = Ψ T_a: one small dense matrix for all inputs, and sparse maps with one entry a row."""
-
-    def __init__(self, Psi: Array, monomials: Monomials) -> None:
-        self._Psi, self._T = Psi, monomials.T
-        self._T_transposed = monomials.T.T.tocsr()
-        self.shape = (monomials.d, len(Psi))
-
-    def forward(self, theta: Array) -> Array:
-        """Zθ for each row θ."""
-        lower = (self._T @ theta.T).T
-        return np.asarray(lower.reshape(len(theta), self.shape[0], -1) @ self._Psi.T)
-
-    def adjoint(self, V: Array) -> Array:
-        """Zᵀv for each v."""
-        lower = (V @ self._Psi).reshape(len(V), -1)
-        return np.ascontiguousarray((self._T_transposed @ lower.T).T)
-
-    def gram(self) -> Array:
-        """B = Σ_a T_aᵀ ΨᵀΨ T_a, each summand on the few columns that ∂_a reaches."""
-        (d, _), q = self.shape, self._Psi.shape[1]
-        B = np.zeros((self._T.shape[1],) * 2)
-        inner = self._Psi.T @ self._Psi
-        columns = self._T.indices.reshape(d, q)
-        values = self._T.data.reshape(d, q)
-        for column, value in zip(columns, values, strict=True):
-            B[np.ix_(column, column)] += np.outer(value, value) * inner
-        return B
-
-
-class FeatureSpace(Representation):
-    """A, B = ZᵀZ and the map Z for explicit features; of order r, however large n is."""
-
-    def __init__(self, Phi: Array, Z: DenseMap | MonomialMap, nu: float, s1: str = "auto") -> None:
-        self.n, self.nu, self.Phi, self.Z, self.shape = len(Phi), nu, Phi, Z, Z.shape
-        self.A = (2.0 / self.n) * (Phi.T @ Phi)
-        self.A[np.diag_indices(len(self.A))] += 2.0 * nu
-        try:
-            self.A_factor = cholesky(self.A.copy())
-        except np.linalg.LinAlgError:
-            raise ValueError(
-                f"nu = {nu:g} leaves the least-squares part singular: {self.n} samples do not "
-                f"determine {len(self.A)} features; give nu > 0 or more samples."
-            ) from None
-        self.system = shifted_system(Z.gram(), self.A, method=s1)
-
-    def problem(self, y: Array) -> Problem:
-        """The problem for this y."""
-        return FeatureProblem(self, y)
-
-    def size(self) -> int:
-        """Order r of A + κB."""
-        return len(self.A)
-
-    def full_row_rank(self) -> bool:
-        """Not known without another factorisation, and seldom so where features pay."""
-        return False
-
-    def alpha_beta(self, theta: Array, residual: Array, U: Array) -> dict[str, Array]:
-        """The same f on the samples; empty where θ does not live there."""
-        return {}
-
-
-class MonomialSpace(FeatureSpace):
-    """Polynomial kernels by their monomials; above q samples, n leaves the iteration by a QR."""
-
-    kind = "monomial"
-
-    def __init__(self, X: Array, monomials: Monomials, nu: float, s1: str = "auto") -> None:
-        Psi = monomials.lower(X) / np.sqrt(len(X))
-        self.compressed = len(X) > monomials.q
-        if self.compressed:
-            Psi = np.linalg.qr(Psi, mode="r")
-        super().__init__(monomials.features(X), MonomialMap(Psi, monomials), nu, s1)
-
-    def alpha_beta(self, theta: Array, residual: Array, U: Array) -> dict[str, Array]:
-        """α = (y − f)/(nν) and β = −u/(2ν) from the stationarity of S1."""
-        if self.compressed or self.nu == 0.0:
-            return {"theta": theta}
-        beta = U / (-2.0 * self.nu * np.sqrt(self.n))
-        return {"theta": theta, "alpha": residual / (self.n * self.nu), "beta": beta}
-
-
-class FactorSpace(FeatureSpace):
-    """G = RRᵀ by pivoted Cholesky: exact for any kernel, of order rank(G)."""
-
-    kind = "factor"
-
-    def __init__(self, X: Array, kernel: Kernel, nu: float, s1: str = "auto") -> None:
-        n, d = X.shape
-        G = kernel.G(X)
-        tolerance = len(G) * np.finfo(float).eps * G.diagonal().max()
-        factor, pivots, rank, _ = lapack.dpstrf(G.T, tol=tolerance, lower=1, overwrite_a=1)
-        self._pivots = pivots[:rank] - 1
-        self._corner = factor[:rank, :rank]
-        R = np.empty((len(G), rank))
-        R[pivots - 1] = np.tril(factor[:, :rank])
-        super().__init__(np.ascontiguousarray(R[:n]), DenseMap(R[n:] / np.sqrt(n), d), nu, s1)
-
-    def alpha_beta(self, theta: Array, residual: Array, U: Array) -> dict[str, Array]:
-        """Solve Rᵀω = θ on the rows that the pivoting chose."""
-        omega = np.zeros((len(theta), self.n * (self.shape[0] + 1)))
-        omega[:, self._pivots] = solve_triangular(
-            self._corner, theta.T, trans="T", lower=True, check_finite=False
-        ).T
-        return {"alpha": omega[:, : self.n], "beta": omega[:, self.n :].reshape(-1, *self.shape)}
-
-
-class FeatureProblem(Problem):
-    """min_θ ½θᵀAθ − bᵀθ + τJ(Zθ); C is θ."""
-
-    representation: FeatureSpace
-
-    def __init__(self, representation: FeatureSpace, y: Array) -> None:
-        self.representation, self.y = representation, y
-        self.scale = float(y @ y) / len(y)
-        self.b: Array = (2.0 / len(y)) * (y @ representation.Phi)
-
-    def s1(self, V: Array, kappa: Array) -> tuple[Array, Array]:
-        """(A + κB)θ = b + κZᵀv."""
-        rep = self.representation
-        theta = rep.system.solve(kappa, self.b + kappa[:, None] * rep.Z.adjoint(V))
-        return theta, rep.Z.forward(theta)
-
-    def ridge(self) -> tuple[Array, Array]:
-        """θ = A⁻¹b."""
-        theta = cholesky_solve(self.representation.A_factor, self.b[None])
-        return theta, self.derivatives(theta)
-
-    def derivatives(self, C: Array) -> Array:
-        """Return Zθ."""
-        return self.representation.Z.forward(C)
-
-    def half_distance(self, C: Array, U: Array) -> Array:
-        """½ rᵀA⁻¹r with r = Aθ − b + Zᵀu."""
-        rep = self.representation
-        step = half_solve(rep.A_factor, C @ rep.A - self.b + rep.Z.adjoint(U))
-        return np.asarray(0.5 * np.einsum("kp,kp->k", step, step))
-
-    def parts(self, C: Array) -> tuple[Array, Array]:
-        """The loss from the residuals, and ‖θ‖²."""
-        residual = self.y - self.fitted(C)
-        loss = np.einsum("ki,ki->k", residual, residual) / len(self.y)
-        return loss, np.einsum("kp,kp->k", C, C)
-
-    def fitted(self, C: Array) -> Array:
-        """Return Φθ."""
-        return np.asarray(C @ self.representation.Phi.T)
-
-    def coefficients(self, C: Array, U: Array) -> dict[str, Array]:
-        """What the representation has to offer."""
-        return self.representation.alpha_beta(C, self.y - self.fitted(C), U)

@@ -18,6 +18,8 @@ from nvsd.ridge import RidgeFit
 
 Array = NDArray[np.float64]
 
+KEEP_FITTED = 10_000  # with more samples the fitted values are left out: predict makes them
+
 VARIABLES: dict[str, tuple[tuple[str, ...], str]] = {
     "derivative_norm": (("tau", "feature"), "norm of the partial derivative over the samples"),
     "support": (("tau", "feature"), "whether the derivative is non-zero at the samples"),
@@ -87,8 +89,10 @@ def path_dataset(
         "y_mean": np.float64(y_mean),
     }
     if "alpha" in data:
-        data["fitted"] = problem.fitted(points.C) + y_mean
         data["points"] = prepared.X
+    fitted = problem.fitted(points.C) if len(prepared.X) <= KEEP_FITTED else None
+    if fitted is not None:
+        data["fitted"] = fitted + y_mean
     coords: dict[str, Any] = {
         "tau": points.tau,
         "feature": np.array(prepared.features, dtype=object),
@@ -96,7 +100,7 @@ def path_dataset(
         "nu": prepared.nu,
         "kernel": prepared.kernel.to_json(),
     }
-    if "alpha" in data:
+    if "fitted" in data:
         coords["sample"] = np.arange(len(prepared.X))
     attrs = {
         "title": "NVSD regularisation path",

@@ -1,0 +1,265 @@
+"""Representations with explicit features Φ: θ itself is the unknown, of order r for any n.
+
+What the solver needs of the n rows is ΦᵀΦ, Φᵀy and ‖y‖², sums over the rows; the rows of Z can be
+fewer than n. `FeatureSpace` holds these; its subclasses make them from a kernel.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import lapack, solve_triangular
+
+from nvsd.kernels import Kernel
+from nvsd.linalg import cholesky, cholesky_solve, half_solve, shifted_system
+from nvsd.moments import Moments
+from nvsd.monomials import Monomials
+from nvsd.representation import Problem, Representation
+
+Array = NDArray[np.float64]
+
+
+class DerivativeMap(Protocol):
+    """Z, scaled by 1/√n: from θ to the derivatives."""
+
+    shape: tuple[int, int]
+
+    def forward(self, theta: Array) -> Array:
+        """Zθ for each row θ."""
+        ...
+
+    def adjoint(self, V: Array) -> Array:
+        """Zᵀv for each v."""
+        ...
+
+    def gram(self) -> Array:
+        """B = ZᵀZ."""
+        ...
+
+
+class DenseMap:
+    """Z as an array (d*rows, r)."""
+
+    def __init__(self, Z: Array, d: int) -> None:
+        self._Z, self.shape = Z, (d, len(Z) // d)
+
+    def forward(self, theta: Array) -> Array:
+        """Zθ for each row θ."""
+        return (theta @ self._Z.T).reshape(-1, *self.shape)
+
+    def adjoint(self, V: Array) -> Array:
+        """Zᵀv for each v."""
+        return np.asarray(V.reshape(len(V), -1) @ self._Z)
+
+    def gram(self) -> Array:
+        """B = ZᵀZ."""
+        return np.asarray(self._Z.T @ self._Z)
+
+
+class MonomialMap:
+    """Z_a = Ψ T_a: one small dense matrix for all inputs, and sparse maps with one entry a row."""
+
+    def __init__(self, Psi: Array, monomials: Monomials) -> None:
+        self._Psi, self._T = Psi, monomials.T
+        self._T_transposed = monomials.T.T.tocsr()
+        self.shape = (monomials.d, len(Psi))
+
+    def forward(self, theta: Array) -> Array:
+        """Zθ for each row θ."""
+        lower = (self._T @ theta.T).T
+        return np.asarray(lower.reshape(len(theta), self.shape[0], -1) @ self._Psi.T)
+
+    def adjoint(self, V: Array) -> Array:
+        """Zᵀv for each v."""
+        lower = (V @ self._Psi).reshape(len(V), -1)
+        return np.ascontiguousarray((self._T_transposed @ lower.T).T)
+
+    def gram(self) -> Array:
+        """B = Σ_a T_aᵀ ΨᵀΨ T_a, each summand on the few columns that ∂_a reaches."""
+        (d, _), q = self.shape, self._Psi.shape[1]
+        B = np.zeros((self._T.shape[1],) * 2)
+        inner = self._Psi.T @ self._Psi
+        columns = self._T.indices.reshape(d, q)
+        values = self._T.data.reshape(d, q)
+        for column, value in zip(columns, values, strict=True):
+            B[np.ix_(column, column)] += np.outer(value, value) * inner
+        return B
+
+
+class FeatureSpace(Representation):
+    """A, B = ZᵀZ and the map Z for explicit features."""
+
+    def __init__(self, gram: Array, n: int, Z: DerivativeMap, nu: float, s1: str) -> None:
+        self.n, self.nu, self.Z, self.shape = n, nu, Z, Z.shape
+        self.A = gram * (2.0 / n)
+        self.A[np.diag_indices(len(self.A))] += 2.0 * nu
+        try:
+            self.A_factor = cholesky(self.A.copy())
+        except np.linalg.LinAlgError:
+            raise ValueError(
+                f"nu = {nu:g} leaves the least-squares part singular: {n} samples do not "
+                f"determine {len(self.A)} features; give nu > 0 or more samples."
+            ) from None
+        self.system = shifted_system(Z.gram(), self.A, method=s1)
+
+    def problem(self, y: Array) -> Problem:
+        """The problem for this y."""
+        return FeatureProblem(self, (2.0 / self.n) * self.correlate(y), float(y @ y) / self.n, y)
+
+    @abstractmethod
+    def correlate(self, y: Array) -> Array:
+        """Return Φᵀy."""
+
+    @abstractmethod
+    def evaluate(self, theta: Array) -> Array | None:
+        """Φθ for each row θ, or None where the samples were not kept."""
+
+    def size(self) -> int:
+        """Order r of A + κB."""
+        return len(self.A)
+
+    def full_row_rank(self) -> bool:
+        """Not known without another factorisation, and seldom so where features pay."""
+        return False
+
+    def alpha_beta(self, theta: Array, residual: Array | None, U: Array) -> dict[str, Array]:
+        """The same f on the samples, where θ lives there; otherwise θ itself."""
+        return {"theta": theta}
+
+
+class MonomialSpace(FeatureSpace):
+    """Polynomial kernels by their monomials; above q samples, n leaves the iteration.
+
+    ‖∂_a f‖² = θᵀT_aᵀ (ΨᵀΨ/n) T_aθ needs of the samples only the q×q matrix ΨᵀΨ, so any root of it
+    can stand for Ψ.
+    """
+
+    kind = "monomial"
+    KEEP = 2**25  # numbers of Φ that are kept rather than made anew from X when they are needed
+
+    def __init__(self, X: Array, monomials: Monomials, nu: float, s1: str = "auto") -> None:
+        n = len(X)
+        self.monomials, self.X = monomials, X
+        self.Phi = monomials.features(X) if n * monomials.r <= self.KEEP else None
+        gram = Moments.of(monomials, X).gram if self.Phi is None else self.Phi.T @ self.Phi
+        Psi = self._compress(X) if n > monomials.q else monomials.lower(X) / np.sqrt(n)
+        super().__init__(gram, n, MonomialMap(Psi, monomials), nu, s1)
+
+    def _compress(self, X: Array) -> Array:
+        """The triangular factor of Ψ/√n, by a QR of blocks of rows."""
+        q = self.monomials.q
+        step = max(q, 2**22 // q)
+        R: Array = np.empty((0, q))
+        for start in range(0, len(X), step):
+            block = self.monomials.lower(X[start : start + step])
+            R = np.asarray(np.linalg.qr(np.vstack([R, block]), mode="r"), dtype=float)
+        return np.asarray(R / np.sqrt(len(X)))
+
+    def correlate(self, y: Array) -> Array:
+        """Return Φᵀy."""
+        if self.Phi is not None:
+            return np.asarray(y @ self.Phi)
+        return Moments.of(self.monomials, self.X, y, gram=False).correlation
+
+    def evaluate(self, theta: Array) -> Array | None:
+        """Return Φθ; the fit is not made for so many samples that Φ was not kept."""
+        return None if self.Phi is None else np.asarray(theta @ self.Phi.T)
+
+    def alpha_beta(self, theta: Array, residual: Array | None, U: Array) -> dict[str, Array]:
+        """α = (y − f)/(nν) and β = −u/(2ν) from the stationarity of S1."""
+        if residual is None or self.shape[1] != self.n or self.nu == 0.0:
+            return {"theta": theta}
+        beta = U / (-2.0 * self.nu * np.sqrt(self.n))
+        return {"theta": theta, "alpha": residual / (self.n * self.nu), "beta": beta}
+
+
+class FactorSpace(FeatureSpace):
+    """G = RRᵀ by pivoted Cholesky: exact for any kernel, of order rank(G)."""
+
+    kind = "factor"
+
+    def __init__(self, X: Array, kernel: Kernel, nu: float, s1: str = "auto") -> None:
+        n, d = X.shape
+        G = kernel.G(X)
+        tolerance = len(G) * np.finfo(float).eps * G.diagonal().max()
+        factor, pivots, rank, _ = lapack.dpstrf(G.T, tol=tolerance, lower=1, overwrite_a=1)
+        self._pivots = pivots[:rank] - 1
+        self._corner = factor[:rank, :rank]
+        R = np.empty((len(G), rank))
+        R[pivots - 1] = np.tril(factor[:, :rank])
+        self.Phi = np.ascontiguousarray(R[:n])
+        Z = DenseMap(R[n:] / np.sqrt(n), d)
+        super().__init__(self.Phi.T @ self.Phi, n, Z, nu, s1)
+
+    def correlate(self, y: Array) -> Array:
+        """Return Φᵀy."""
+        return np.asarray(y @ self.Phi)
+
+    def evaluate(self, theta: Array) -> Array | None:
+        """Return Φθ."""
+        return np.asarray(theta @ self.Phi.T)
+
+    def alpha_beta(self, theta: Array, residual: Array | None, U: Array) -> dict[str, Array]:
+        """Solve Rᵀω = θ on the rows that the pivoting chose."""
+        omega = np.zeros((len(theta), self.n * (self.shape[0] + 1)))
+        omega[:, self._pivots] = solve_triangular(
+            self._corner, theta.T, trans="T", lower=True, check_finite=False
+        ).T
+        return {"alpha": omega[:, : self.n], "beta": omega[:, self.n :].reshape(-1, *self.shape)}
+
+
+class FeatureProblem(Problem):
+    """min_θ ½θᵀAθ − bᵀθ + τJ(Zθ); C is θ."""
+
+    representation: FeatureSpace
+
+    def __init__(
+        self, representation: FeatureSpace, b: Array, scale: float, y: Array | None = None
+    ) -> None:
+        self.representation, self.b, self.scale, self.y = representation, b, scale, y
+
+    def s1(self, V: Array, kappa: Array) -> tuple[Array, Array]:
+        """(A + κB)θ = b + κZᵀv."""
+        rep = self.representation
+        theta = rep.system.solve(kappa, self.b + kappa[:, None] * rep.Z.adjoint(V))
+        return theta, rep.Z.forward(theta)
+
+    def ridge(self) -> tuple[Array, Array]:
+        """θ = A⁻¹b."""
+        theta = cholesky_solve(self.representation.A_factor, self.b[None])
+        return theta, self.derivatives(theta)
+
+    def derivatives(self, C: Array) -> Array:
+        """Return Zθ."""
+        return self.representation.Z.forward(C)
+
+    def half_distance(self, C: Array, U: Array) -> Array:
+        """½ rᵀA⁻¹r with r = Aθ − b + Zᵀu."""
+        rep = self.representation
+        step = half_solve(rep.A_factor, C @ rep.A - self.b + rep.Z.adjoint(U))
+        return np.asarray(0.5 * np.einsum("kp,kp->k", step, step))
+
+    def parts(self, C: Array) -> tuple[Array, Array]:
+        """The loss from the residuals, or from the sums over the rows, and ‖θ‖²."""
+        rep = self.representation
+        norm = np.einsum("kp,kp->k", C, C)
+        residual = self._residual(C)
+        if residual is not None:
+            return np.einsum("ki,ki->k", residual, residual) / rep.n, norm
+        curvature = 0.5 * np.einsum("kp,kp->k", C @ rep.A, C) - rep.nu * norm
+        return np.maximum(self.scale - C @ self.b + curvature, 0.0), norm
+
+    def _residual(self, C: Array) -> Array | None:
+        fitted = self.fitted(C)
+        return None if fitted is None or self.y is None else self.y - fitted
+
+    def fitted(self, C: Array) -> Array | None:
+        """Φθ, where the samples were kept."""
+        return self.representation.evaluate(C)
+
+    def coefficients(self, C: Array, U: Array) -> dict[str, Array]:
+        """What the representation has to offer."""
+        return self.representation.alpha_beta(C, self._residual(C), U)
