@@ -337,7 +337,8 @@ class _History:
     """Anderson's acceleration (type II) of w → w⁺, for each row by itself.
 
     Of the last m differences of w and of the residual f = w⁺ − w, the combination that minimises
-    the next residual is taken. A row whose residual has grown starts anew.
+    the next residual is taken. Plain steps never increase ‖f‖; a row where an extrapolation has
+    done so goes back to the plain step it left, and waits longer each time before it tries again.
     """
 
     REGULARISATION = 1e-10  # of the small normal equations, relative to their trace
@@ -348,8 +349,11 @@ class _History:
         k, p = shape[0], int(np.prod(shape[1:]))
         self.steps = np.zeros((k, memory, p))
         self.changes = np.zeros((k, memory, p))
-        self.last: tuple[Array, Array] | None = None
-        self.fresh = np.ones(k, dtype=bool)
+        self.w = self.f = np.zeros((k, p))  # of the step before
+        self.size = np.full(k, np.inf)  # ‖f‖² of the step before; inf where there is none
+        self.extrapolated = np.zeros(k, dtype=bool)
+        self.pause = np.zeros(k, dtype=int)
+        self.failures = np.zeros(k, dtype=int)
 
     def extrapolate(self, w: Array, w_next: Array) -> Array:
         """The accelerated point, or w⁺ for rows with no usable history."""
@@ -357,36 +361,43 @@ class _History:
             return w_next
         flat, target = w.reshape(len(w), -1), w_next.reshape(len(w), -1)
         f = target - flat
-        if self.last is not None:
-            w_last, f_last = self.last
-            slot = self.count % self.memory
-            self.steps[:, slot] = flat - w_last
-            self.changes[:, slot] = f - f_last
-            size, size_last = (np.einsum("kp,kp->k", g, g) for g in (f, f_last))
-            self.forget((size > self.GROWTH**2 * size_last) | self.fresh)
-            self.count += 1
-        self.last, self.fresh = (flat, f), np.zeros(len(w), dtype=bool)
+        size = np.einsum("kp,kp->k", f, f)
+        failed = self.extrapolated & (size > self.GROWTH**2 * self.size)
+        slot = self.count % self.memory
+        known = np.isfinite(self.size)[:, None]
+        self.steps[:, slot] = np.where(known, flat - self.w, 0.0)
+        self.changes[:, slot] = np.where(known, f - self.f, 0.0)
+        self.count += 1
+        moved = target - self._correction(f)
+        moved[self.pause > 0] = target[self.pause > 0]
+        moved[failed] = (self.w + self.f)[failed]
+        self.extrapolated = ~failed & (self.pause == 0)
+        self.pause = np.maximum(self.pause - 1, 0)
+        self.w, self.f, self.size = flat, f, size
+        if failed.any():
+            self.failures[failed] += 1
+            self.pause[failed] = 2 ** np.minimum(self.failures[failed] // 2, 8) - 1
+            self.forget(failed)
+        return np.asarray(moved.reshape(w.shape))
+
+    def _correction(self, f: Array) -> Array:
+        """(W + F)γ with the γ that minimises ‖f − Fγ‖; zero where the history is empty."""
         used = min(self.count, self.memory)
-        if not used:
-            return w_next
         F = self.changes[:, :used]
         gram = F @ F.swapaxes(1, 2)
         trace = np.einsum("kii->k", gram)
         gram[:, range(used), range(used)] += (self.REGULARISATION * trace + (trace == 0))[:, None]
-        weights = np.linalg.solve(gram, F @ f[:, :, None])
-        moved = target - ((self.steps[:, :used] + F).swapaxes(1, 2) @ weights)[:, :, 0]
-        return np.asarray(moved.reshape(w.shape))
+        weights = np.linalg.solve(gram, F @ f[:, :, None]).swapaxes(1, 2)
+        return np.asarray((weights @ self.steps[:, :used] + weights @ F)[:, 0])
 
     def forget(self, rows: NDArray[np.bool_]) -> None:
         """Empty the history of these rows: their next step is a plain one."""
         self.steps[rows] = 0.0
         self.changes[rows] = 0.0
-        self.fresh = self.fresh | rows
+        self.size[rows] = np.inf
+        self.extrapolated[rows] = False
 
     def keep(self, stay: NDArray[np.bool_]) -> None:
         """Drop the rows that left the batch."""
-        self.steps, self.changes, self.fresh = (
-            a[stay] for a in (self.steps, self.changes, self.fresh)
-        )
-        if self.last is not None:
-            self.last = (self.last[0][stay], self.last[1][stay])
+        for name in ("steps", "changes", "w", "f", "size", "extrapolated", "pause", "failures"):
+            setattr(self, name, getattr(self, name)[stay])

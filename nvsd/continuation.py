@@ -83,21 +83,26 @@ def tighten(
     least norm. A few iterations are spent on a ladder of τ below the bound, with rungs closer than
     the default grid, and τ_max goes down as far as the dual points prove the flat point.
     """
-    if not 0 < flat.tau_max < np.inf or problem.representation.full_row_rank():
-        return flat
-    ladder: Array = flat.tau_max * 0.93 ** np.arange(1.0, 9.0)
-    way = (ladder / flat.tau_max)[:, None, None]
-    phi, u = problem.ridge()[1] * (1.0 - way), flat.u * way
-    kappa = _start_kappa(problem, phi, u)
+    limit = settings.tol * problem.scale
+    known = not 0 < flat.tau_max < np.inf or problem.representation.full_row_rank()
+    if known or problem.half_distance(flat.C, np.zeros_like(flat.u))[0] <= limit:
+        return flat  # in the last case even τ = 0 gains nothing that tol can tell
     short = replace(settings, max_iter=40)
-    points = solve_batch(problem, penalty, ladder, phi, u, kappa, short)
-    gap = certificate(problem, penalty, points.tau, np.repeat(flat.C, len(ladder), 0), points.u)
-    n_flat = int(np.argmin(np.append(gap <= settings.tol * problem.scale, False)))
-    if n_flat == 0:
-        return flat
-    last = n_flat - 1
-    lower = FlatPoint(flat.C, points.u[last : last + 1], float(points.tau[last]))
-    return tighten(problem, penalty, lower, settings) if n_flat == len(ladder) else lower
+    for _ in range(6):
+        ladder: Array = flat.tau_max * 0.93 ** np.arange(1.0, 9.0)
+        way = (ladder / flat.tau_max)[:, None, None]
+        phi, u = problem.ridge()[1] * (1.0 - way), flat.u * way
+        kappa = _start_kappa(problem, phi, u)
+        points = solve_batch(problem, penalty, ladder, phi, u, kappa, short)
+        C = np.repeat(flat.C, len(ladder), axis=0)
+        proven = certificate(problem, penalty, points.tau, C, points.u) <= limit
+        n_flat = int(np.argmin(np.append(proven, False)))
+        if n_flat:
+            last = slice(n_flat - 1, n_flat)
+            flat = FlatPoint(flat.C, points.u[last], float(points.tau[last][0]))
+        if n_flat < len(ladder):
+            break
+    return flat
 
 
 def solve_path(

@@ -11,7 +11,7 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh, lapack
+from scipy.linalg import eigh, lapack, solve_triangular
 
 Array = NDArray[np.float64]
 
@@ -112,10 +112,14 @@ class DiagonalSystem:
 
     def __init__(self, M1: Array, M0: Array | None = None) -> None:
         self.kappa_unit = _unit(M1, M0)
-        # "evd" is the fastest of LAPACK's drivers here; "gvd" is its generalised twin.
-        eigenvalues, self._W = eigh(
-            M1, M0, driver="evd" if M0 is None else "gvd", check_finite=False
-        )
+        if M0 is None:
+            eigenvalues, self._W = eigh(M1, driver="evd", check_finite=False)
+        else:
+            # M0 = LLᵀ, L⁻¹ M1 L⁻ᵀ = VΛVᵀ, W = L⁻ᵀV.
+            factor = cholesky(M0.copy())
+            whitened = half_solve(factor, half_solve(factor, M1).T)
+            eigenvalues, V = eigh(whitened, driver="evd", check_finite=False)
+            self._W = solve_triangular(factor, V, lower=True, trans="T", check_finite=False)
         self._lambda = np.maximum(eigenvalues, 0.0)
 
     def solve(self, kappa: Array, B: Array) -> Array:
