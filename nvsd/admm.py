@@ -20,6 +20,7 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from nvsd.anderson import Anderson
 from nvsd.penalties import BoundPenalty
 from nvsd.representation import Problem
 
@@ -192,7 +193,7 @@ class _Iterate:
         self.tau, self.kappa = tau, kappa
         self.wait_until = np.zeros(len(tau))
         self.w = phi + u / kappa[:, None, None]
-        self.history = _History(self.w.shape, settings.memory)
+        self.history = Anderson(self.w.shape, settings.memory)
 
     def prox(self, w: Array) -> Array:
         """φ = prox_{τJ/κ}(w)."""
@@ -277,6 +278,7 @@ class _Iterate:
         converged = gap <= self.settings.tol * self.problem.scale
         if not converged.all():
             gap[~converged] = self.gap(rows[~converged])
+            converged = gap <= self.settings.tol * self.problem.scale
         points = Points(
             self.tau[rows],
             self.C[rows],
@@ -320,10 +322,14 @@ class _Iterate:
         relative_dual = dual / np.maximum(norms(self.u), tiny)
         factor = np.sqrt(np.maximum(relative_primal, tiny) / np.maximum(relative_dual, tiny))
         factor = np.clip(factor, 1e-3, 1e3)
-        if not self.problem.representation.system.any_kappa:
+        system = self.problem.representation.system
+        if not system.any_kappa:
             factor = np.full_like(factor, on_lattice(float(np.median(factor))))
         limit = self.settings.adapt_factor
         factor[(factor < limit) & (factor > 1.0 / limit)] = 1.0
+        # Beyond these bounds one of the two terms of S1 is lost to rounding.
+        unit = self.kappa * factor / system.kappa_unit
+        factor[(unit < 1e-10) | (unit > 1e10)] = 1.0
         moved = factor != 1.0
         if moved.any():
             # φ and u = κλ stay; λ is rescaled.
@@ -331,73 +337,3 @@ class _Iterate:
             self.w = phi + (self.w - phi) / factor[:, None, None]
             self.kappa = self.kappa * factor
             self.history.forget(moved)
-
-
-class _History:
-    """Anderson's acceleration (type II) of w → w⁺, for each row by itself.
-
-    Of the last m differences of w and of the residual f = w⁺ − w, the combination that minimises
-    the next residual is taken. Plain steps never increase ‖f‖; a row where an extrapolation has
-    done so goes back to the plain step it left, and waits longer each time before it tries again.
-    """
-
-    REGULARISATION = 1e-10  # of the small normal equations, relative to their trace
-    GROWTH = 2.0
-
-    def __init__(self, shape: tuple[int, ...], memory: int) -> None:
-        self.memory, self.count = memory, 0
-        k, p = shape[0], int(np.prod(shape[1:]))
-        self.steps = np.zeros((k, memory, p))
-        self.changes = np.zeros((k, memory, p))
-        self.w = self.f = np.zeros((k, p))  # of the step before
-        self.size = np.full(k, np.inf)  # ‖f‖² of the step before; inf where there is none
-        self.extrapolated = np.zeros(k, dtype=bool)
-        self.pause = np.zeros(k, dtype=int)
-        self.failures = np.zeros(k, dtype=int)
-
-    def extrapolate(self, w: Array, w_next: Array) -> Array:
-        """The accelerated point, or w⁺ for rows with no usable history."""
-        if not self.memory:
-            return w_next
-        flat, target = w.reshape(len(w), -1), w_next.reshape(len(w), -1)
-        f = target - flat
-        size = np.einsum("kp,kp->k", f, f)
-        failed = self.extrapolated & (size > self.GROWTH**2 * self.size)
-        slot = self.count % self.memory
-        known = np.isfinite(self.size)[:, None]
-        self.steps[:, slot] = np.where(known, flat - self.w, 0.0)
-        self.changes[:, slot] = np.where(known, f - self.f, 0.0)
-        self.count += 1
-        moved = target - self._correction(f)
-        moved[self.pause > 0] = target[self.pause > 0]
-        moved[failed] = (self.w + self.f)[failed]
-        self.extrapolated = ~failed & (self.pause == 0)
-        self.pause = np.maximum(self.pause - 1, 0)
-        self.w, self.f, self.size = flat, f, size
-        if failed.any():
-            self.failures[failed] += 1
-            self.pause[failed] = 2 ** np.minimum(self.failures[failed] // 2, 8) - 1
-            self.forget(failed)
-        return np.asarray(moved.reshape(w.shape))
-
-    def _correction(self, f: Array) -> Array:
-        """(W + F)γ with the γ that minimises ‖f − Fγ‖; zero where the history is empty."""
-        used = min(self.count, self.memory)
-        F = self.changes[:, :used]
-        gram = F @ F.swapaxes(1, 2)
-        trace = np.einsum("kii->k", gram)
-        gram[:, range(used), range(used)] += (self.REGULARISATION * trace + (trace == 0))[:, None]
-        weights = np.linalg.solve(gram, F @ f[:, :, None]).swapaxes(1, 2)
-        return np.asarray((weights @ self.steps[:, :used] + weights @ F)[:, 0])
-
-    def forget(self, rows: NDArray[np.bool_]) -> None:
-        """Empty the history of these rows: their next step is a plain one."""
-        self.steps[rows] = 0.0
-        self.changes[rows] = 0.0
-        self.size[rows] = np.inf
-        self.extrapolated[rows] = False
-
-    def keep(self, stay: NDArray[np.bool_]) -> None:
-        """Drop the rows that left the batch."""
-        for name in ("steps", "changes", "w", "f", "size", "extrapolated", "pause", "failures"):
-            setattr(self, name, getattr(self, name)[stay])

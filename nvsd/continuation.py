@@ -30,6 +30,7 @@ from nvsd.representation import FLAT_KAPPA, Problem
 Array = NDArray[np.float64]
 logger = logging.getLogger("nvsd")
 
+ROUNDING = 1e-12  # Zθ at the flat point against that of kernel ridge
 START_KAPPA = 2.0  # times ‖u‖/‖φ‖, the ratio at which primal and dual steps have one scale
 
 
@@ -115,7 +116,7 @@ def solve_path(
 ) -> Points:
     """Solve for all τ; the result is in descending order of τ."""
     ascending = np.sort(taus)
-    is_flat = ascending >= flat.tau_max
+    is_flat = _proven_flat(problem, penalty, ascending, flat, settings)
     is_ridge = (ascending == 0) & ~is_flat
     done = []
     if is_flat.any():
@@ -139,6 +140,22 @@ def solve_path(
             "tau %.3g to %.3g: %d iterations at most", batch[0], batch[-1], points.n_iter.max()
         )
     return Points.join(done)
+
+
+def _proven_flat(
+    problem: Problem, penalty: BoundPenalty, taus: Array, flat: FlatPoint, settings: Settings
+) -> NDArray[np.bool_]:
+    """Where the flat point is optimal: to tol, or as far as a huge τ times rounding can tell.
+
+    When Z is ill-conditioned, Zθ may be too far from 0 for a proof; then ADMM has to find one.
+    """
+    proven = taus >= flat.tau_max
+    if proven.any():
+        C, u = (np.repeat(a, int(proven.sum()), axis=0) for a in (flat.C, flat.u))
+        gap = certificate(problem, penalty, taus[proven], C, u)
+        rest = norms(problem.derivatives(flat.C)) / norms(problem.ridge()[1])
+        proven[proven] = (gap <= settings.tol * problem.scale) | (rest < ROUNDING)
+    return proven
 
 
 def _closed_form(
@@ -194,10 +211,10 @@ def _straight_line(
 ) -> tuple[Array, Array]:
     """Start at a point of the line from the neighbour to the flat point, where φ = 0."""
     tau, phi, u = neighbour
+    way = np.zeros((len(taus), 1, 1))
     if np.isfinite(flat.tau_max):
-        way = ((taus - tau) / (flat.tau_max - tau))[:, None, None]
-    else:
-        way = np.zeros((len(taus), 1, 1))
+        span = np.maximum(flat.tau_max - tau, 0.0)
+        way[:, 0, 0] = np.clip((taus - tau) / span, 0.0, 1.0) if span else 1.0
     grown = u * (taus / tau)[:, None, None]
     return phi * (1.0 - way), grown * (1.0 - way) + flat.u * way
 
@@ -206,7 +223,8 @@ def _start_kappa(problem: Problem, phi: Array, u: Array) -> Array:
     """κ ∝ ‖u‖/‖φ‖, in units of the system and within reason."""
     system = problem.representation.system
     size = np.maximum(norms(phi), 1e-3 * norms(phi).max() + np.finfo(float).tiny)
-    kappa: Array = np.clip(START_KAPPA * norms(u) / size / system.kappa_unit, 1e-8, 1e8)
+    with np.errstate(over="ignore"):  # φ = 0 asks for the largest κ
+        kappa: Array = np.clip(START_KAPPA * norms(u) / size / system.kappa_unit, 1e-8, 1e8)
     if not system.any_kappa:
         kappa = np.full(len(kappa), on_lattice(float(np.exp(np.mean(np.log(kappa))))))
     return kappa * system.kappa_unit
