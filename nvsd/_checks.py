@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from numbers import Real
 from typing import Any
 
@@ -24,12 +25,21 @@ def check_positive(name: str, value: Any) -> float:
     return float(value)
 
 
-def check_points(X: ArrayLike, name: str = "X") -> Array:
-    """Return points as an array (rows, inputs) of finite numbers."""
+def _real(values: ArrayLike, name: str) -> Array:
+    """Return an array of real numbers."""
     try:
-        points = np.asarray(X, dtype=float)
+        array = np.asarray(values)
+        # Casting would drop the imaginary part.
+        if np.iscomplexobj(array):
+            raise TypeError("complex")
+        return np.asarray(array, dtype=float)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} holds something other than numbers; give numbers.") from error
+
+
+def check_points(X: ArrayLike, name: str = "X") -> Array:
+    """Return points as an array (rows, inputs) of finite numbers."""
+    points = _real(X, name)
     if points.ndim != 2 or 0 in points.shape:
         raise ValueError(
             f"{name} has shape {points.shape}; give two dimensions, rows of samples by inputs."
@@ -48,3 +58,35 @@ def check_pair(X: ArrayLike, Y: ArrayLike | None) -> tuple[Array, Array]:
             f"the points have {A.shape[1]} and {B.shape[1]} inputs; give both the same inputs."
         )
     return A, B
+
+
+def check_samples(X: ArrayLike) -> tuple[Array, tuple[str, ...]]:
+    """Return the samples as an array and the names of the inputs."""
+    points = check_points(X)
+    if len(points) < 2:
+        raise ValueError(f"X has {len(points)} row; give at least 2 samples.")
+    return np.ascontiguousarray(points), feature_names(X, points.shape[1])
+
+
+def feature_names(X: object, d: int) -> tuple[str, ...]:
+    """The names of the columns, as strings, or x0, x1, ... if they have none."""
+    columns: Iterable[object] | None = getattr(X, "columns", None)
+    if columns is None:
+        return tuple(f"x{a}" for a in range(d))
+    features = tuple(str(name) for name in columns)
+    if len(set(features)) < len(features):
+        repeated = next(name for name in features if features.count(name) > 1)
+        raise ValueError(f"several inputs are called {repeated!r}; give each column its own name.")
+    return features
+
+
+def check_target(y: ArrayLike, n: int) -> Array:
+    """Return y as n finite numbers."""
+    target = _real(y, "y")
+    if target.ndim == 2 and target.shape[1] == 1:
+        target = target[:, 0]
+    if target.shape != (n,):
+        raise ValueError(f"y has shape {target.shape} for {n} rows of X; give one number per row.")
+    if not np.isfinite(target).all():
+        raise ValueError("y holds NaN or infinite values; give finite numbers.")
+    return target

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from nvsd._checks import check_points
+from nvsd._checks import check_points, check_target
 from nvsd.kernels import Kernel
+from nvsd.landmarks import evaluate_landmarks
 from nvsd.monomials import Monomials, degree_and_offset
-from nvsd.prepare import check_target
-from nvsd.results import kernel_of, ridge_dataset
+from nvsd.prepare import check_non_negative
+from nvsd.results import in_schema_order, kernel_of, ridge_dataset
 from nvsd.ridge import default_nus, fit_ridge
 
 Array = NDArray[np.float64]
@@ -27,7 +30,7 @@ class PathAccessor:
     """
 
     def __init__(self, dataset: xr.Dataset) -> None:
-        self._dataset = dataset
+        self._dataset = in_schema_order(dataset)
 
     def predict(self, X_new: ArrayLike) -> xr.DataArray:
         """f at new points, the mean of y included.
@@ -101,8 +104,7 @@ class PathAccessor:
         target = check_target(y, len(points))
         kernel = kernel_of(self._dataset)
         nus = self._nus(nu, kernel, points, validation is not None)
-        chosen = self._dataset["support"] if support is None else support
-        masks = np.asarray(chosen, dtype=bool).reshape(-1, points.shape[1])
+        masks = self._masks(support).reshape(-1, points.shape[1])
         held_out: tuple[Array, Array] | None = None
         if validation is not None:
             X_val = self._scaled(validation[0])
@@ -120,10 +122,31 @@ class PathAccessor:
             self._dataset, [fits[mask.tobytes()] for mask in masks], points, target
         )
 
+    def _masks(self, support: ArrayLike | None) -> NDArray[np.bool_]:
+        """The inputs of each refit, (..., d)."""
+        own = np.asarray(self._dataset["support"].values, dtype=bool)
+        if support is None:
+            return own
+        given = np.asarray(support, dtype=bool)
+        if given.shape != own.shape:
+            raise ValueError(
+                f"support has shape {given.shape} and the path {own.shape}; give one row for each "
+                "tau, with one entry per input."
+            )
+        return given
+
+    def report(self, out: str | PathLike[str], **content: Any) -> Path:
+        """Write the path as one self-contained HTML page; see `nvsd.write_report`."""
+        from nvsd.report import write_report  # which imports this module
+
+        return write_report(self._dataset, out, **content)
+
     def _nus(self, nu: Any, kernel: Kernel, points: Array, validated: bool) -> Array:
         if nu is None:
             return default_nus(kernel, points) if validated else np.atleast_1d(self._dataset.nu)
         nus = np.atleast_1d(np.asarray(nu, dtype=float))
+        for value in nus.flat:
+            check_non_negative("nu", float(value))
         if not validated and len(nus) > 1:
             raise ValueError(f"{len(nus)} nu were given; give validation=(X, y) to choose by.")
         return nus
@@ -165,6 +188,9 @@ class PathAccessor:
         kernel = kernel_of(self._dataset)
         if self._dataset.attrs.get("representation") == "ridge":
             return self._evaluate_ridge(kernel, X_new, gradient)
+        if "value_points" in self._dataset:
+            V, M = (self._dataset[name].values for name in ("value_points", "derivative_points"))
+            return evaluate_landmarks(kernel, X_new, V, M, self._rows("theta"), gradient)
         if "theta" in self._dataset:
             return _evaluate_monomials(kernel, X_new, self._rows("theta"), gradient)
         f, slopes = kernel.apply(

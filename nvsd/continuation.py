@@ -30,7 +30,11 @@ from nvsd.representation import FLAT_KAPPA, Problem
 Array = NDArray[np.float64]
 logger = logging.getLogger("nvsd")
 
-ROUNDING = 1e-12  # Zθ at the flat point against that of kernel ridge
+# Of the flat point: Zθ relative to that of kernel ridge, ½‖θ − θ(u)‖²_A relative to ‖y‖²/n.
+ROUNDING = 1e-12
+# κ, in units of the system, and how often: the second, if θ and u do not fit, makes good the digits
+# that explicit features lose to the first.
+FLAT_ROUNDS = ((FLAT_KAPPA, 3), (1e-3 * FLAT_KAPPA, 4))
 START_KAPPA = 2.0  # times ‖u‖/‖φ‖, the ratio at which primal and dual steps have one scale
 
 
@@ -42,12 +46,15 @@ class FlatPoint:
     ----------
     C, u : arrays
         Coefficients of θ, and the dual point.
+    multiplier : array
+        The u of least norm, with which θ = θ(u).
     tau_max : float
         θ is optimal for every τ from here on.
     """
 
     C: Array
     u: Array
+    multiplier: Array
     tau_max: float
 
 
@@ -57,13 +64,15 @@ def flat_point(problem: Problem, penalty: BoundPenalty) -> FlatPoint:
     Its multiplier is the dual point of least norm. τ_max is exact when Z has full row rank; in
     general it is an upper bound.
     """
-    kappa = np.array([FLAT_KAPPA * problem.representation.system.kappa_unit])
-    multiplier = np.zeros((1, *problem.shape))
-    for _ in range(3):
-        C, z = problem.s1(-multiplier, kappa)
-        multiplier = multiplier + z
-    u = kappa[0] * multiplier
-    return FlatPoint(C, u, float(penalty.gauge(row_norms(u).T)[0]))
+    u = np.zeros((1, *problem.shape))
+    for size, rounds in FLAT_ROUNDS:
+        kappa = np.array([size * problem.representation.system.kappa_unit])
+        for _ in range(rounds):
+            C, z = problem.s1(-u / kappa, kappa)
+            u = u + kappa * z
+        if problem.half_distance(C, u)[0] <= ROUNDING * problem.scale:
+            break
+    return FlatPoint(C, u, u, float(penalty.gauge(row_norms(u).T)[0]))
 
 
 def tau_grid(largest: float, smallest: float, n_taus: int) -> Array:
@@ -100,7 +109,7 @@ def tighten(
         n_flat = int(np.argmin(np.append(proven, False)))
         if n_flat:
             last = slice(n_flat - 1, n_flat)
-            flat = FlatPoint(flat.C, points.u[last], float(points.tau[last][0]))
+            flat = replace(flat, u=points.u[last], tau_max=float(points.tau[last][0]))
         if n_flat < len(ladder):
             break
     return flat
@@ -120,11 +129,12 @@ def solve_path(
     is_ridge = (ascending == 0) & ~is_flat
     done = []
     if is_flat.any():
-        done.append(_closed_form(problem, penalty, ascending[is_flat], flat.C, flat.u))
+        done.append(_closed_form(problem, penalty, ascending[is_flat], flat))
     if is_ridge.any():
         C, z = problem.ridge()
         u = np.zeros_like(z)
-        done.append(_closed_form(problem, penalty, ascending[is_ridge], C, u, phi=z))
+        ridge = FlatPoint(C, u, u, 0.0)
+        done.append(_closed_form(problem, penalty, ascending[is_ridge], ridge, phi=z))
     tick(int(is_flat.sum() + is_ridge.sum()))
     rest = ascending[~is_flat & ~is_ridge]
     neighbour = None
@@ -153,8 +163,8 @@ def _proven_flat(
     if proven.any():
         C, u = (np.repeat(a, int(proven.sum()), axis=0) for a in (flat.C, flat.u))
         gap = certificate(problem, penalty, taus[proven], C, u)
-        rest = norms(problem.derivatives(flat.C)) / norms(problem.ridge()[1])
-        proven[proven] = (gap <= settings.tol * problem.scale) | (rest < ROUNDING)
+        exact = norms(problem.derivatives(flat.C)) <= ROUNDING * norms(problem.ridge()[1])
+        proven[proven] = (gap <= settings.tol * problem.scale) | exact
     return proven
 
 
@@ -162,23 +172,18 @@ def _closed_form(
     problem: Problem,
     penalty: BoundPenalty,
     taus: Array,
-    C: Array,
-    u: Array,
+    known: FlatPoint,
     phi: Array | None = None,
 ) -> Points:
     """One known solution at several τ."""
     k = len(taus)
-
-    def repeat(values: Array) -> Array:
-        return np.repeat(values, k, axis=0)
-
-    C, u = repeat(C), repeat(u)
+    C, u, multiplier = (np.repeat(a, k, axis=0) for a in (known.C, known.u, known.multiplier))
     none = np.zeros(k)
     return Points(
         taus,
         C,
-        np.zeros_like(u) if phi is None else repeat(phi),
-        u.copy(),
+        np.zeros_like(u) if phi is None else np.repeat(phi, k, axis=0),
+        multiplier,
         u,
         certificate(problem, penalty, taus, C, u),
         none,

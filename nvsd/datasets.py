@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.datasets import fetch_openml
 
 from nvsd._checks import is_number
 
@@ -165,6 +164,13 @@ def _read(path: Path) -> tuple[Any, Any]:
         raise ValueError(f"there is no file {path}; give the folder that holds {path.name}.")
     frame = pd.read_csv(path, dtype=float)
     return frame.iloc[:, :-1], frame.iloc[:, -1]
+
+
+def fetch_openml(**request: Any) -> Any:
+    """scikit-learn's function; importing it takes a second, which `import nvsd` does without."""
+    from sklearn.datasets import fetch_openml
+
+    return fetch_openml(**request)
 
 
 def _fetch(code: str, data_id: int) -> tuple[Any, Any]:

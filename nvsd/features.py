@@ -7,19 +7,25 @@ fewer than n. `FeatureSpace` holds these; its subclasses make them from a kernel
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import replace
+from functools import partial
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack, solve_triangular
 
+from nvsd.blocks import Rows
+from nvsd.checkpoint import Checkpoint
 from nvsd.kernels import Kernel
 from nvsd.linalg import cholesky, cholesky_solve, half_solve, shifted_system
-from nvsd.moments import Moments
+from nvsd.moments import Basis, Moments
 from nvsd.monomials import Monomials
 from nvsd.representation import Problem, Representation
 
 Array = NDArray[np.float64]
+
+SINGULAR = 1e-11  # what is left of a pivot of a singular matrix after rounding
 
 
 class DerivativeMap(Protocol):
@@ -89,6 +95,11 @@ class MonomialMap:
         return B
 
 
+def _is_regular(A: Array, factor: Array) -> bool:
+    """Whether no column is all but a combination of those before it, whatever their scales."""
+    return bool((factor.diagonal() ** 2 > SINGULAR * A.diagonal()).all())
+
+
 class FeatureSpace(Representation):
     """A, B = ZᵀZ and the map Z for explicit features."""
 
@@ -97,12 +108,15 @@ class FeatureSpace(Representation):
         self.A = gram * (2.0 / n)
         self.A[np.diag_indices(len(self.A))] += 2.0 * nu
         try:
-            self.A_factor = cholesky(self.A.copy())
+            self.A_factor = cholesky(self.A.copy(), repair=nu > 0)
+            regular = nu > 0 or _is_regular(self.A, self.A_factor)
         except np.linalg.LinAlgError:
+            regular = False
+        if not regular:
             raise ValueError(
                 f"nu = {nu:g} leaves the least-squares part singular: {n} samples do not "
                 f"determine {len(self.A)} features; give nu > 0 or more samples."
-            ) from None
+            )
         self.system = shifted_system(Z.gram(), self.A, method=s1)
 
     def problem(self, y: Array) -> Problem:
@@ -138,35 +152,24 @@ class MonomialSpace(FeatureSpace):
     """
 
     kind = "monomial"
-    KEEP = 2**25  # numbers of Φ that are kept rather than made anew from X when they are needed
+    KEEP = 2**25  # numbers of Φ that are kept; with more, the samples are summed
 
     def __init__(self, X: Array, monomials: Monomials, nu: float, s1: str = "auto") -> None:
         n = len(X)
-        self.monomials, self.X = monomials, X
-        self.Phi = monomials.features(X) if n * monomials.r <= self.KEEP else None
-        gram = Moments.of(monomials, X).gram if self.Phi is None else self.Phi.T @ self.Phi
-        Psi = self._compress(X) if n > monomials.q else monomials.lower(X) / np.sqrt(n)
-        super().__init__(gram, n, MonomialMap(Psi, monomials), nu, s1)
-
-    def _compress(self, X: Array) -> Array:
-        """The triangular factor of Ψ/√n, by a QR of blocks of rows."""
-        q = self.monomials.q
-        step = max(q, 2**22 // q)
-        R: Array = np.empty((0, q))
-        for start in range(0, len(X), step):
-            block = self.monomials.lower(X[start : start + step])
-            R = np.asarray(np.linalg.qr(np.vstack([R, block]), mode="r"), dtype=float)
-        return np.asarray(R / np.sqrt(len(X)))
+        self.Phi = monomials.features(X)
+        Psi = monomials.lower(X)
+        if n > monomials.q:
+            Psi = np.asarray(np.linalg.qr(Psi, mode="r"), dtype=float)
+        Z = MonomialMap(Psi / np.sqrt(n), monomials)
+        super().__init__(self.Phi.T @ self.Phi, n, Z, nu, s1)
 
     def correlate(self, y: Array) -> Array:
         """Return Φᵀy."""
-        if self.Phi is not None:
-            return np.asarray(y @ self.Phi)
-        return Moments.of(self.monomials, self.X, y, gram=False).correlation
+        return np.asarray(y @ self.Phi)
 
     def evaluate(self, theta: Array) -> Array | None:
-        """Return Φθ; the fit is not made for so many samples that Φ was not kept."""
-        return None if self.Phi is None else np.asarray(theta @ self.Phi.T)
+        """Return Φθ."""
+        return np.asarray(theta @ self.Phi.T)
 
     def alpha_beta(self, theta: Array, residual: Array | None, U: Array) -> dict[str, Array]:
         """α = (y − f)/(nν) and β = −u/(2ν) from the stationarity of S1."""
@@ -176,6 +179,58 @@ class MonomialSpace(FeatureSpace):
         return {"theta": theta, "alpha": residual / (self.n * self.nu), "beta": beta}
 
 
+class SummedSpace(FeatureSpace):
+    """Features of which only sums over the rows are kept; the rows come from anywhere.
+
+    Attributes
+    ----------
+    moments : Moments
+        The sums, with those of y if y came with the rows.
+    """
+
+    def __init__(
+        self, rows: Rows, basis: Basis, moments: Moments, Z: DerivativeMap, nu: float, s1: str
+    ) -> None:
+        if moments.n < 2:
+            raise ValueError(f"there is {moments.n} row; give at least 2 samples.")
+        super().__init__(moments.gram, moments.n, Z, nu, s1)
+        self.rows, self.basis = rows, basis
+        self.moments = replace(moments, gram=np.empty((0, 0)))  # now part of A
+
+    def own_problem(self, origin: float) -> Problem:
+        """The problem for the y that came with the rows, measured from the origin."""
+        correlation, square = self.moments.from_origin(origin)
+        return FeatureProblem(self, (2.0 / self.n) * correlation, square / self.n)
+
+    def correlate(self, y: Array) -> Array:
+        """Φᵀy, by one more pass over the rows."""
+        rows = self.rows.with_target(y)
+        moments = rows.total(partial(Moments.of, self.basis, gram=False))
+        return moments.from_origin(0.0)[0]
+
+    def evaluate(self, theta: Array) -> Array | None:
+        """The fit is not made for so many samples."""
+        return None
+
+
+class MonomialSums(SummedSpace):
+    """`MonomialSpace` for any number of rows, in one pass."""
+
+    kind = "monomial"
+
+    def __init__(
+        self,
+        rows: Rows,
+        monomials: Monomials,
+        nu: float,
+        s1: str = "auto",
+        checkpoint: Checkpoint | None = None,
+    ) -> None:
+        moments = rows.total(partial(Moments.of, monomials), checkpoint)
+        Z = MonomialMap(moments.root / np.sqrt(moments.n), monomials)
+        super().__init__(rows, monomials, moments, Z, nu, s1)
+
+
 class FactorSpace(FeatureSpace):
     """G = RRᵀ by pivoted Cholesky: exact for any kernel, of order rank(G)."""
 
@@ -183,13 +238,8 @@ class FactorSpace(FeatureSpace):
 
     def __init__(self, X: Array, kernel: Kernel, nu: float, s1: str = "auto") -> None:
         n, d = X.shape
-        G = kernel.G(X)
-        tolerance = len(G) * np.finfo(float).eps * G.diagonal().max()
-        factor, pivots, rank, _ = lapack.dpstrf(G.T, tol=tolerance, lower=1, overwrite_a=1)
-        self._pivots = pivots[:rank] - 1
-        self._corner = factor[:rank, :rank]
-        R = np.empty((len(G), rank))
-        R[pivots - 1] = np.tril(factor[:, :rank])
+        R, self._pivots = pivoted_cholesky(kernel.G(X))
+        self._corner = R[self._pivots]
         self.Phi = np.ascontiguousarray(R[:n])
         Z = DenseMap(R[n:] / np.sqrt(n), d)
         super().__init__(self.Phi.T @ self.Phi, n, Z, nu, s1)
@@ -209,6 +259,15 @@ class FactorSpace(FeatureSpace):
             self._corner, theta.T, trans="T", lower=True, check_finite=False
         ).T
         return {"alpha": omega[:, : self.n], "beta": omega[:, self.n :].reshape(-1, *self.shape)}
+
+
+def pivoted_cholesky(G: Array) -> tuple[Array, NDArray[np.intp]]:
+    """R (N, r) with G = RRᵀ, and the r rows of it that form a lower triangle; G is overwritten."""
+    tolerance = len(G) * np.finfo(float).eps * G.diagonal().max()
+    factor, pivots, rank, _ = lapack.dpstrf(G.T, tol=tolerance, lower=1, overwrite_a=1)
+    R = np.empty((len(G), rank))
+    R[pivots - 1] = np.tril(factor[:, :rank])
+    return R, pivots[:rank] - 1
 
 
 class FeatureProblem(Problem):

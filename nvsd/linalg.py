@@ -138,16 +138,16 @@ def _unit(M1: Array, M0: Array | None) -> float:
     return (len(M1) if M0 is None else float(np.trace(M0))) / trace if trace > 0 else 1.0
 
 
-def cholesky(M: Array) -> Array:
+def cholesky(M: Array, repair: bool = True) -> Array:
     """Factor a symmetric matrix in place and return it as a Fortran-ordered lower triangle.
 
     Rounding can leave a matrix that is positive definite on paper with a tiny negative pivot;
-    then the smallest of a few multiples of its largest entry is added to the diagonal. The
+    to repair it, the smallest of a few multiples of its largest entry is added to the diagonal. The
     duality gap is computed without this factor: it would show if that changed the solution.
     """
     F = M.T
     diagonal = F.diagonal().copy()
-    for jitter in (0.0, 1e-15, 1e-13, 1e-11):
+    for jitter in (0.0, 1e-15, 1e-13, 1e-11) if repair else (0.0,):
         if jitter:
             # A failed factorisation leaves the other triangle as it was.
             F[...] = np.triu(F, 1) + np.triu(F, 1).T

@@ -1,78 +1,175 @@
-"""Sums over the rows of a data set, in one pass of bounded memory: all that features need of it."""
+"""Sums over rows, in bounded memory: all that explicit features need of a data set.
+
+Whatever is summed here can be summed in parts: ``part + part`` is what one pass over all the rows
+of both would give, so that blocks of rows may come one after another, or from other machines.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-
-from nvsd.monomials import Monomials
+from scipy.linalg import blas, lapack
 
 Array = NDArray[np.float64]
 
-CHUNK = 2**20  # numbers in a block of features: 8 MB stay in the cache
+CHUNK = 2**20  # numbers in a chunk of features: 8 MB stay in the cache
+PANEL = 16  # columns that LAPACK's QR of a triangle on a block takes at once: the fastest, measured
 
 
-@dataclass
+class Basis(Protocol):
+    """Features φ(x) and, if their derivatives need any, the features ψ(x) of these.
+
+    Attributes
+    ----------
+    r, q : int
+        How many φ and ψ there are.
+    """
+
+    r: int
+    q: int
+
+    def features(self, X: Array) -> Array:
+        """Φ with rows φ(x_i), in Fortran order."""
+        ...
+
+    def lower(self, X: Array) -> Array:
+        """Ψ with rows ψ(x_i), in Fortran order."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
 class Moments:
-    """Σφ, Σφy, Σφφᵀ, Σy and Σy² over rows, with y measured from a fixed origin.
+    """Sums over n rows of the features φ, of ψ, and of y measured from its mean.
+
+    Measured from its mean, a y that is far from zero costs no digits. Ψ is kept as a triangle
+    by QR: from ΨᵀΨ its small directions would come with only half of their digits, and where the
+    features are many the QR is a tenth of the work.
 
     Attributes
     ----------
     n : int
-        Rows seen so far.
+        Rows.
     total : (r,) array
         Σφ.
-    correlation : (r,) array
-        Σφy.
     gram : (r, r) array
-        Σφφᵀ; left at zero where it is not asked for.
-    y_total, y_square : float
+        ΦᵀΦ = Σφφᵀ; (0, 0) where it was not asked for.
+    root : (q, q) array
+        Triangle R with RᵀR = ΨᵀΨ and no negative number on its diagonal; (0, 0) without gram.
+    correlation : (r,) array
+        Σφ(y − y_mean); (0,) without y.
+    y_mean, y_square : float
+        Mean of y, and Σ(y − y_mean)².
     """
 
     n: int
     total: Array
-    correlation: Array
     gram: Array
-    y_total: float = 0.0
+    root: Array
+    correlation: Array
+    y_mean: float = 0.0
     y_square: float = 0.0
 
     @classmethod
-    def empty(cls, r: int, gram: bool = True) -> Moments:
-        """No rows yet."""
-        return cls(0, np.zeros(r), np.zeros(r), np.zeros((r, r) if gram else (0, 0)))
-
-    @classmethod
-    def of(
-        cls, monomials: Monomials, X: Array, y: Array | None = None, gram: bool = True
-    ) -> Moments:
-        """The sums over all rows of X, a block at a time."""
-        moments = cls.empty(monomials.r, gram)
-        step = max(1, CHUNK // monomials.r)
+    def of(cls, basis: Basis, X: Array, y: Array | None = None, *, gram: bool = True) -> Moments:
+        """The sums over the rows of X, a chunk at a time."""
+        r, q = (basis.r, basis.q) if gram else (0, 0)
+        G, R = np.zeros((r, r), order="F"), np.zeros((q, q), order="F")
+        total, correlation = np.zeros(basis.r), np.zeros(0 if y is None else basis.r)
+        y_mean = 0.0 if y is None else float(y.mean())
+        step = max(1, CHUNK // basis.r)
         for start in range(0, len(X), step):
             rows = slice(start, start + step)
-            block = np.asarray(X[rows], dtype=float)
-            moments.add(monomials.features(block), None if y is None else y[rows])
-        return moments
-
-    def add(self, Phi: Array, y: Array | None = None) -> None:
-        """Take in the rows of a block."""
-        self.n += len(Phi)
-        self.total += Phi.sum(axis=0)
-        if self.gram.size:
-            self.gram += Phi.T @ Phi
-        if y is not None:
-            self.correlation += y @ Phi
-            self.y_total += float(y.sum())
-            self.y_square += float(y @ y)
+            Phi = basis.features(X[rows])
+            total += Phi.sum(axis=0)
+            if y is not None:
+                correlation += (y[rows] - y_mean) @ Phi
+            if r:
+                G = blas.dsyrk(1.0, Phi, beta=1.0, c=G, trans=1, overwrite_c=1)
+            if q:
+                R = _triangle(R, basis.lower(X[rows]))
+        y_square = 0.0 if y is None else float(np.sum((y - y_mean) ** 2))
+        _mirror(G)
+        return cls(len(X), total, G, _positive(R), correlation, y_mean, y_square)
 
     def __add__(self, other: Moments) -> Moments:
+        n = self.n + other.n
+        y_mean = (self.n * self.y_mean + other.n * other.y_mean) / n
+        mine, theirs = self.from_origin(y_mean), other.from_origin(y_mean)
         return Moments(
-            self.n + other.n,
+            n,
             self.total + other.total,
-            self.correlation + other.correlation,
             self.gram + other.gram,
-            self.y_total + other.y_total,
-            self.y_square + other.y_square,
+            _positive(_triangle(self.root.copy("F"), other.root)) if self.root.size else self.root,
+            mine[0] + theirs[0],
+            y_mean,
+            mine[1] + theirs[1],
         )
+
+    def from_origin(self, origin: float) -> tuple[Array, float]:
+        """Σφ(y − origin) and Σ(y − origin)²."""
+        shift = self.y_mean - origin
+        if not self.correlation.size:
+            return self.correlation, 0.0
+        return self.correlation + shift * self.total, self.y_square + self.n * shift**2
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """Mean and spread of each input over n rows.
+
+    Attributes
+    ----------
+    n : int
+    mean, square, largest : (d,) arrays
+        Mean, Σ(x − mean)², and the largest |x|.
+    """
+
+    n: int
+    mean: Array
+    square: Array
+    largest: Array
+
+    @classmethod
+    def of(cls, X: Array, y: Array | None = None) -> Spread:
+        """Those of the rows of X."""
+        mean = X.mean(axis=0)
+        return cls(len(X), mean, ((X - mean) ** 2).sum(axis=0), np.abs(X).max(axis=0))
+
+    def __add__(self, other: Spread) -> Spread:
+        n = self.n + other.n
+        apart = other.mean - self.mean
+        return Spread(
+            n,
+            self.mean + apart * (other.n / n),
+            self.square + other.square + apart**2 * (self.n * other.n / n),
+            np.maximum(self.largest, other.largest),
+        )
+
+    @property
+    def scale(self) -> Array:
+        """Standard deviations; a constant input keeps 1: its rounding must not be blown up."""
+        deviation = np.sqrt(self.square / self.n)
+        return np.where(deviation > 1e-12 * self.largest, deviation, 1.0)
+
+
+def _triangle(R: Array, B: Array) -> Array:
+    """The triangular factor of [R; B]; R, in Fortran order, is overwritten."""
+    upper, _, _, info = lapack.dtpqrt(0, min(PANEL, len(R)), R, B, overwrite_a=1)
+    assert info == 0
+    return np.asarray(upper)
+
+
+def _positive(R: Array) -> Array:
+    """The same factor with the signs of its rows chosen: only so is it unique."""
+    return np.triu(R) * np.where(np.diagonal(R) < 0, -1.0, 1.0)[:, None]
+
+
+def _mirror(G: Array) -> None:
+    """Copy the upper triangle to the lower one, a strip at a time."""
+    for start in range(0, len(G), 256):
+        rows = slice(start, start + 256)
+        G[rows, rows] = np.triu(G[rows, rows]) + np.triu(G[rows, rows], 1).T
+        G[start + 256 :, rows] = G[rows, start + 256 :].T

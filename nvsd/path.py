@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
-from tqdm import tqdm
 
 from nvsd._checks import is_number
 from nvsd.admm import Points, Settings, Status
 from nvsd.continuation import FlatPoint, flat_point, solve_path, tau_grid, tighten
 from nvsd.kernels import Kernel
 from nvsd.penalties import BoundPenalty, ElasticNet, Lasso, Penalty
-from nvsd.prepare import Prepared, check_non_negative, check_target, prepare
+from nvsd.prepare import Prepared, check_non_negative, prepare
+from nvsd.progress import progress_bar
 from nvsd.representation import Problem
 from nvsd.results import path_dataset, stack_mu
 
@@ -30,8 +27,8 @@ class ConvergenceWarning(UserWarning):
 
 
 def nvsd_path(
-    X: ArrayLike | Prepared,
-    y: ArrayLike,
+    X: Any,
+    y: Any = None,
     *,
     kernel: Kernel | None = None,
     penalty: Penalty | None = None,
@@ -57,10 +54,10 @@ def nvsd_path(
 
     Parameters
     ----------
-    X : (n, d) array, DataFrame, or Prepared
+    X : (n, d) array, memory map, DataFrame, Dask array, iterable of blocks (X, y), or Prepared
         The samples, or the result of `prepare`.
-    y : (n,) array
-        The target.
+    y : (n,) array, memory map or Dask array
+        The target; left out where it comes in the blocks.
     kernel : Kernel, optional
         By default Gaussian, its width the median distance to the 20 nearest neighbours.
     penalty : Penalty, optional
@@ -88,7 +85,7 @@ def nvsd_path(
     progress : bool, optional
         Show a progress bar; by default only in an interactive session on a terminal.
     **preparation
-        Further arguments of `prepare`: standardize, representation, s1, max_memory.
+        Further arguments of `prepare`: standardize, representation, s1, max_memory, checkpoint.
 
     Returns
     -------
@@ -119,20 +116,18 @@ def nvsd_path(
             raise ValueError(f"{given} was fixed by prepare; give it there, not to nvsd_path.")
         prepared = X
     else:
-        prepared = prepare(X, kernel=kernel, nu=nu, **preparation)
+        prepared = prepare(X, y=y, kernel=kernel, nu=nu, progress=progress, **preparation)
+        y = None if prepared.has_target else y
     penalty = Lasso() if penalty is None else penalty
     if not isinstance(penalty, Penalty):
         raise ValueError(f"penalty = {penalty!r} is no penalty; give one of nvsd.penalties.")
     settings = _settings(tol, max_iter, quadratic)
-    target = check_target(y, len(prepared.X))
-    y_mean = float(target.mean()) if center else 0.0
-    problem = prepared.representation.problem(target - y_mean)
-
+    problem, y_mean = prepared.problem(y, center)
     penalties = penalty.split() if isinstance(penalty, ElasticNet) else (penalty,)
     bounds = [each.bind(prepared.features) for each in penalties]
     flats = [_flat(problem, bound, settings, taus is None) for bound in bounds]
     grid = _grid(taus, n_taus, tau_ratio, flats)
-    with _progress_bar(progress, len(grid) * len(bounds)) as tick:
+    with progress_bar(progress, len(grid) * len(bounds), "path", "tau") as tick:
         solved = [
             solve_path(problem, bound, grid, flat, settings, tick)
             for bound, flat in zip(bounds, flats, strict=True)
@@ -146,14 +141,14 @@ def nvsd_path(
         return datasets[0]
     mu = tuple(float(each.mu) for each in penalties)  # type: ignore[attr-defined]
     if isinstance(penalty.mu, (int, float)):
-        return datasets[0].assign_coords(mu=mu[0])
+        return stack_mu(datasets, mu, penalty).isel(mu=0)
     return stack_mu(datasets, mu, penalty)
 
 
 def _settings(tol: float, max_iter: int, quadratic: str) -> Settings:
     if not is_number(tol) or not 0 < tol < 1:
         raise ValueError(f"tol = {tol!r} is not allowed; give a number between 0 and 1.")
-    if not is_number(max_iter) or int(max_iter) != max_iter or max_iter < 1:
+    if not is_number(max_iter) or max_iter % 1 != 0 or max_iter < 1:
         raise ValueError(f"max_iter = {max_iter!r} is not allowed; give a positive integer.")
     if quadratic not in ("S1", "S2"):
         raise ValueError(f"quadratic = {quadratic!r} is unknown; give 'S1' or 'S2'.")
@@ -168,13 +163,16 @@ def _flat(problem: Problem, bound: BoundPenalty, settings: Settings, automatic: 
 def _grid(taus: ArrayLike | None, n_taus: int, tau_ratio: float, flats: list[FlatPoint]) -> Array:
     """The τ of the path, descending and distinct."""
     if taus is not None:
-        values = np.atleast_1d(np.asarray(taus, dtype=float))
+        try:
+            values = np.atleast_1d(np.asarray(taus, dtype=float))
+        except (TypeError, ValueError) as error:
+            raise ValueError("taus holds something other than numbers; give numbers.") from error
         if values.ndim != 1 or not values.size:
             raise ValueError(f"taus has shape {values.shape}; give at least one number in a row.")
         for value in values:
             check_non_negative("tau", float(value))
         return np.unique(values)[::-1]
-    if not is_number(n_taus) or int(n_taus) != n_taus or n_taus < 1:
+    if not is_number(n_taus) or n_taus % 1 != 0 or n_taus < 1:
         raise ValueError(f"n_taus = {n_taus!r} is not allowed; give a positive integer.")
     if not is_number(tau_ratio) or not 0 < tau_ratio < 1:
         raise ValueError(f"tau_ratio = {tau_ratio!r} is not allowed; give a number in (0, 1).")
@@ -200,12 +198,3 @@ def _warn_if_unfinished(solved: list[Points], problem: Problem, settings: Settin
         ConvergenceWarning,
         stacklevel=3,
     )
-
-
-@contextmanager
-def _progress_bar(progress: bool | None, total: int) -> Iterator[Callable[[int], object]]:
-    """A bar over the τ, which appears only if the path takes more than a second."""
-    if progress is None:
-        progress = hasattr(sys, "ps1") and sys.stderr.isatty()
-    with tqdm(total=total, desc="path", unit="tau", disable=not progress, delay=0.5) as bar:
-        yield bar.update

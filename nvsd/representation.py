@@ -14,6 +14,8 @@ Arrays that hold several points, one per τ, have the points first: z and u are 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import ClassVar
 
 import numpy as np
@@ -36,9 +38,12 @@ class Representation(ABC):
         d blocks of derivatives and the rows in each.
     system : ShiftedSystem
         Solves the linear system of S1 for every κ.
+    details : dict
+        What else the result should say of it.
     """
 
     kind: ClassVar[str]
+    details: Mapping[str, int] = MappingProxyType({})
     n: int
     nu: float
     shape: tuple[int, int]

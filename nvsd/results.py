@@ -18,10 +18,16 @@ from nvsd.ridge import RidgeFit
 
 Array = NDArray[np.float64]
 
+ROUNDING = 1e-9  # derivative norms below this part of the largest are zero
+
 KEEP_FITTED = 10_000  # with more samples the fitted values are left out: predict makes them
 
 VARIABLES: dict[str, tuple[tuple[str, ...], str]] = {
     "derivative_norm": (("tau", "feature"), "norm of the partial derivative over the samples"),
+    "derivative_norm_held_out": (
+        ("tau", "feature"),
+        "norm of the partial derivative over rows that are no landmarks",
+    ),
     "support": (("tau", "feature"), "whether the derivative is non-zero at the samples"),
     "n_selected": (("tau",), "number of inputs in the support"),
     "objective": (("tau",), "loss + tau * penalty + nu * rkhs_norm"),
@@ -40,6 +46,11 @@ VARIABLES: dict[str, tuple[tuple[str, ...], str]] = {
     "fitted": (("tau", "sample"), "fitted values, mean of y included"),
     "ridge_nu": (("tau",), "weight of the squared norm in the refit"),
     "points": (("sample", "feature"), "samples, as the kernel sees them"),
+    "value_points": (("value_point", "feature"), "points whose kernel sections f is made of"),
+    "derivative_points": (
+        ("derivative_point", "feature"),
+        "points whose kernel derivatives f is made of, and where its derivatives are penalised",
+    ),
     "x_mean": (("feature",), "subtracted from each input before the kernel"),
     "x_scale": (("feature",), "each input is divided by this before the kernel"),
     "y_mean": ((), "mean of y, subtracted before fitting"),
@@ -69,6 +80,8 @@ def path_dataset(
     loss, rkhs_norm = problem.parts(points.C)
     J = bound.value(row_norms(problem.derivatives(points.C)).T)
     norms = row_norms(points.phi)
+    # Within a selected group, the zero derivative of a constant input is left as a rounding error.
+    norms[norms <= ROUNDING * norms.max(axis=1, keepdims=True)] = 0.0
     data: dict[str, Any] = {
         "derivative_norm": norms,
         "support": norms > 0,
@@ -90,7 +103,8 @@ def path_dataset(
     }
     if "alpha" in data:
         data["points"] = prepared.X
-    fitted = problem.fitted(points.C) if len(prepared.X) <= KEEP_FITTED else None
+    n = int(problem.representation.n)
+    fitted = problem.fitted(points.C) if n <= KEEP_FITTED else None
     if fitted is not None:
         data["fitted"] = fitted + y_mean
     coords: dict[str, Any] = {
@@ -101,15 +115,16 @@ def path_dataset(
         "kernel": prepared.kernel.to_json(),
     }
     if "fitted" in data:
-        coords["sample"] = np.arange(len(prepared.X))
+        coords["sample"] = np.arange(n)
     attrs = {
         "title": "NVSD regularisation path",
         "penalty": penalty.to_json(),
         "representation": problem.representation.kind,
-        "n_samples": int(problem.representation.n),
+        "n_samples": n,
         "scale": float(problem.scale),
         "tol": float(tol),
         "nvsd_version": library_version(),
+        **problem.representation.details,
     }
     return make_dataset(data, coords, attrs)
 
@@ -131,7 +146,7 @@ def make_dataset(data: dict[str, Any], coords: dict[str, Any], attrs: dict[str, 
 
 def stack_mu(datasets: list[xr.Dataset], mu: tuple[float, ...], penalty: Penalty) -> xr.Dataset:
     """Several elastic nets on one τ grid as one Dataset with a dimension mu."""
-    constant = ["x_mean", "x_scale", "y_mean", "points"]
+    constant = ["x_mean", "x_scale", "y_mean", "points", "value_points", "derivative_points"]
     shared = datasets[0][[name for name in constant if name in datasets[0]]]
     varying = [d.drop_vars([name for name in constant if name in d]) for d in datasets]
     index = xr.DataArray(np.array(mu), dims="mu", name="mu", attrs={"long_name": COORDINATES["mu"]})
@@ -139,6 +154,16 @@ def stack_mu(datasets: list[xr.Dataset], mu: tuple[float, ...], penalty: Penalty
     result = joined.merge(shared)
     result.attrs = datasets[0].attrs | {"penalty": penalty.to_json()}
     return result
+
+
+def in_schema_order(dataset: xr.Dataset) -> xr.Dataset:
+    """The Dataset with the dimensions of each variable in the order of VARIABLES."""
+    turned = {
+        name: dataset[name].transpose(..., "mu", *VARIABLES[name][0], missing_dims="ignore")
+        for name in dataset.data_vars
+        if name in VARIABLES
+    }
+    return dataset.assign(turned)
 
 
 def kernel_of(dataset: xr.Dataset) -> Kernel:

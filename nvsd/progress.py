@@ -1,0 +1,30 @@
+"""Progress bars, for people at a terminal only."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from tqdm import tqdm
+
+
+@contextmanager
+def progress_bar(
+    progress: bool | None, total: int | None, what: str, unit: str
+) -> Iterator[Callable[[int], object]]:
+    """Give a function to be told what is done; the bar appears only if it takes some time.
+
+    Parameters
+    ----------
+    progress : bool, optional
+        By default a bar is shown in an interactive session on a terminal.
+    total : int, optional
+        How much there is to do, if it is known.
+    what, unit : str
+        Name of the whole, and of one step.
+    """
+    if progress is None:
+        progress = hasattr(sys, "ps1") and sys.stderr.isatty()
+    with tqdm(total=total, desc=what, unit=unit, disable=not progress, delay=0.5) as bar:
+        yield bar.update

@@ -1,0 +1,139 @@
+"""Dask arrays on two worker processes against numpy in one."""
+
+from __future__ import annotations
+
+import os
+import signal
+from functools import partial
+
+import numpy as np
+import pytest
+
+import nvsd
+from nvsd.blocks import rows_of
+from nvsd.kernels import Gaussian, Polynomial
+from nvsd.moments import Moments
+from nvsd.monomials import Monomials
+
+da = pytest.importorskip("dask.array")
+distributed = pytest.importorskip("distributed")
+
+TAUS = np.geomspace(3.0, 0.01, 5)
+solve = partial(nvsd.nvsd_path, kernel=Polynomial(3), taus=TAUS)
+
+
+@pytest.fixture(scope="module")
+def client():
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+@pytest.fixture(scope="module")
+def data() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((900, 5))
+    return X, 7 + X[:, 0] ** 3 + X[:, 0] * X[:, 1] + 0.1 * rng.standard_normal(900)
+
+
+# --- in threads, before the cluster is there -----------------------------------------------------
+
+
+def test_chunks_of_unknown_size_and_frames(data) -> None:
+    X, y = data
+    rows = da.from_array(X, chunks=(300, 5))
+    unknown = rows[da.from_array(X[:, 0] > 0, chunks=300)]
+    path = solve(unknown, y[X[:, 0] > 0])
+    expected = solve(X[X[:, 0] > 0], y[X[:, 0] > 0])
+    np.testing.assert_allclose(path.objective, expected.objective, rtol=1e-9)
+    index = np.array([899, 3, 300])
+    np.testing.assert_array_equal(rows_of(rows).take(index), X[index])
+
+
+def test_an_interrupted_sum_over_chunks_goes_on(data, tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr("nvsd.dask_blocks.BATCH", 2)
+    X, y = data
+    file = tmp_path / "pass.npz"
+    rows = da.from_array(X, chunks=(100, 5)), da.from_array(y, chunks=100)
+    expected = solve(*rows)
+
+    def limited(*given, left=[5]):  # noqa: B006
+        left[0] -= 1
+        if left[0] < 0:
+            raise ConnectionError
+        return given
+
+    monkeypatch.setattr("nvsd.dask_blocks.checked_block", limited)
+    with pytest.raises(ConnectionError):
+        solve(*rows, checkpoint=file)
+    assert np.load(file)["n"] == 400
+    monkeypatch.undo()
+    monkeypatch.setattr("nvsd.dask_blocks.BATCH", 2)
+    assert solve(*rows, checkpoint=file).identical(expected)
+    with pytest.raises(ValueError, match="block 0 is not the one"):
+        solve(rows[0] + 1, rows[1], checkpoint=file)
+
+
+def test_what_cannot_be_summed_is_refused_in_one_sentence(data) -> None:
+    X, y = data
+    rows = da.from_array(X, chunks=(300, 5))
+    holed = da.from_array(np.where(X > 3, np.nan, X), chunks=(300, 5))
+    for arguments, message in [
+        ((holed, y), "NaN"),
+        ((rows, y[:5]), "y has shape"),
+        ((rows[0], y), "dimensions"),
+        ((rows,), "y is missing"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            solve(*arguments)
+    with pytest.raises(ValueError, match="rows that come in blocks need"):
+        nvsd.nvsd_path(rows, y, kernel=Gaussian(1.0))
+    with pytest.raises(ValueError, match=r"X\.compute"):
+        nvsd.prepare(rows, kernel=Polynomial(2)).X  # noqa: B018
+
+
+# --- on a cluster --------------------------------------------------------------------------------
+
+
+def test_sums_on_two_processes_are_those_of_one(client, data) -> None:
+    X, y = data
+    monomials = Monomials(5, 3, 1.0)
+    job = partial(Moments.of, monomials)
+    X_dask, y_dask = da.from_array(X, chunks=(37, 2)), da.from_array(y, chunks=100)
+    total, single = rows_of(X_dask, y_dask).total(job), Moments.of(monomials, X, y)
+    for name in ("gram", "root", "correlation", "total", "y_mean", "y_square"):
+        one, two = np.asarray(getattr(total, name)), np.asarray(getattr(single, name))
+        assert np.abs(one - two).max() <= 1e-10 * np.abs(two).max(), name
+    assert total.n == 900
+
+
+def test_the_path_is_that_of_numpy_within_the_gaps(client, data) -> None:
+    X, y = data
+    for standardize in (False, True):
+        path = solve(da.from_array(X, chunks=(200, 5)), y[:, None], standardize=standardize)
+        expected = solve(X, y, standardize=standardize)
+        gaps = np.maximum(path.gap, expected.gap) + 1e-10 * expected.attrs["scale"]
+        assert (abs(path.objective - expected.objective) <= gaps).all()
+        np.testing.assert_allclose(path.nvsd.predict(X[:5]), expected.nvsd.predict(X[:5]), 1e-6)
+        assert set(path.dims) == {"tau", "feature", "component"}
+
+
+def test_a_worker_that_dies_changes_nothing(client, data, tmp_path) -> None:
+    X, y = data
+    expected = solve(X, y, representation="monomial")
+
+    here, marker = os.getpid(), tmp_path / "died"
+
+    def die_once(block):
+        if os.getpid() != here and not marker.exists():
+            marker.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return block
+
+    path = solve(da.from_array(X, chunks=(100, 5)).map_blocks(die_once, meta=X[:0]), y)
+    assert marker.exists()
+    np.testing.assert_allclose(path.objective, expected.objective, rtol=1e-9)
