@@ -1,0 +1,277 @@
+"""`path.nvsd`: predictions, gradients and refits against finite differences and direct formulas."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from path_problems import kernels, representations, sample
+from sklearn.kernel_ridge import KernelRidge
+
+import nvsd
+from nvsd.kernels import Gaussian, Kernel, Linear, Polynomial
+from nvsd.penalties import ElasticNet, Lasso
+from reference.kernels import entry
+
+N, D, M = 9, 3, 5
+STEP = 1e-5
+EVERYTHING = [
+    pytest.param(kernel, kind, id=f"{kernel}-{kind}")
+    for kernel in kernels(D)
+    for kind in representations(kernel)
+]
+every_path = pytest.mark.parametrize(("kernel", "kind"), EVERYTHING)
+
+
+@cache
+def make(kernel: Kernel, kind: str = "auto", several: bool = True, **options) -> xr.Dataset:
+    X, y = sample(11, N, D)
+    penalty = ElasticNet([0.4, 1.0]) if several else Lasso()
+    options = {"nu": 1e-2, "n_taus": 4, "representation": kind} | options
+    return nvsd.nvsd_path(X, y, kernel=kernel, penalty=penalty, **options)
+
+
+@pytest.fixture
+def X_new(rng) -> np.ndarray:
+    return rng.standard_normal((M, D))
+
+
+def close(actual, expected, rtol=1e-6):
+    expected = np.asarray(expected)
+    np.testing.assert_allclose(actual, expected, rtol=0, atol=rtol * np.abs(expected).max())
+
+
+def differences(predict, X_new: np.ndarray) -> np.ndarray:
+    """Central differences, with the inputs before the samples as in `gradient`."""
+    slopes = []
+    for a in range(X_new.shape[1]):
+        shift = STEP * np.eye(X_new.shape[1])[a]
+        slopes.append((predict(X_new + shift) - predict(X_new - shift)) / (2 * STEP))
+    return np.stack(slopes, axis=-2)
+
+
+@every_path
+def test_gradient_is_the_derivative_of_the_prediction(kernel, kind, X_new) -> None:
+    path = make(kernel, kind)
+    gradient = path.nvsd.gradient(X_new)
+    assert gradient.dims == ("mu", "tau", "feature", "sample")
+    assert gradient.feature.values.tolist() == ["x0", "x1", "x2"]
+    close(gradient, differences(lambda Z: path.nvsd.predict(Z).values, X_new))
+
+
+@every_path
+def test_prediction_is_the_sum_over_the_samples(kernel, kind, X_new) -> None:
+    """f = Σ α_j k(x_j, ·) + Σ β_aj ∂_a k(x_j, ·), one entry at a time."""
+    path = make(kernel, kind)
+    prediction = path.nvsd.predict(X_new)
+    assert prediction.dims == ("mu", "tau", "sample")
+    if "alpha" not in path:
+        return
+    X, y = sample(11, N, D)
+    for mu, tau in [(0, 1), (1, 3)]:
+        row, expected = path.isel(mu=mu, tau=tau), np.full(M, y.mean())
+        for i, j in np.ndindex(M, N):
+            k, first, _ = entry(kernel, X[j], X_new[i])
+            expected[i] += row.alpha.values[j] * k
+            expected[i] += sum(row.beta.values[a, j] * first[a] for a in range(D))
+        close(prediction.isel(mu=mu, tau=tau), expected, rtol=1e-5)
+
+
+@every_path
+def test_derivative_norm_on_other_points(kernel, kind, X_new) -> None:
+    path = make(kernel, kind)
+    norm = path.nvsd.derivative_norm(X_new)
+    assert norm.dims == ("mu", "tau", "feature")
+    close(norm, np.sqrt(np.mean(path.nvsd.gradient(X_new).values ** 2, axis=-1)))
+
+
+def test_representations_predict_the_same(X_new) -> None:
+    for kernel in (Polynomial(3), Linear()):
+        taus = (0.5, 0.05)
+        first, *others = [
+            make(kernel, kind, taus=taus, tol=1e-12) for kind in representations(kernel)
+        ]
+        for other in others:
+            close(other.nvsd.predict(X_new), first.nvsd.predict(X_new), rtol=1e-4)
+            close(other.nvsd.gradient(X_new), first.nvsd.gradient(X_new), rtol=1e-3)
+
+
+def test_part_of_a_path_predicts_its_part(X_new) -> None:
+    path = make(Gaussian(1.5))
+    whole = path.nvsd.predict(X_new)
+    close(path.isel(tau=[2, 0]).nvsd.predict(X_new), whole.isel(tau=[2, 0]), 1e-12)
+    close(path.isel(mu=1).nvsd.predict(X_new), whole.isel(mu=1), 1e-12)
+    one = path.isel(mu=0, tau=2).nvsd.predict(X_new)
+    assert one.dims == ("sample",)
+    close(one, whole.isel(mu=0, tau=2), 1e-12)
+    gradient = path.isel(mu=0, tau=2).nvsd.gradient(X_new)
+    assert gradient.dims == ("feature", "sample")
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(1.5), Polynomial(2)], ids=str)
+def test_the_order_of_the_dimensions_does_not_matter(kernel, X_new) -> None:
+    path = make(kernel)
+    turned = path.transpose(*reversed(list(path.dims)))
+    X, y = sample(11, N, D)
+    xr.testing.assert_allclose(
+        turned.nvsd.predict(X_new).transpose("mu", "tau", "sample"), path.nvsd.predict(X_new)
+    )
+    xr.testing.assert_allclose(
+        turned.nvsd.gradient(X_new).transpose("mu", "tau", "feature", "sample"),
+        path.nvsd.gradient(X_new),
+    )
+    xr.testing.assert_allclose(
+        turned.nvsd.debias(X, y).alpha.transpose("mu", "tau", "sample"),
+        path.nvsd.debias(X, y).alpha,
+    )
+
+
+# Units and names of the inputs.
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(1.5), Polynomial(2), Linear()], ids=str)
+def test_standardised_inputs(kernel: Kernel, rng) -> None:
+    X, y = sample(12, N, D)
+    X = X * [100.0, 0.01, 1.0] + [1e3, 0.0, -5.0]
+    X_new = X.mean(axis=0) + X.std(axis=0) * rng.standard_normal((M, D))
+    path = nvsd.nvsd_path(X, y, kernel=kernel, nu=1e-2, n_taus=4, standardize=True)
+    by_hand = nvsd.nvsd_path(
+        (X - X.mean(axis=0)) / X.std(axis=0), y, kernel=kernel, nu=1e-2, n_taus=4
+    )
+    close(path.nvsd.predict(X_new), by_hand.nvsd.predict((X_new - X.mean(0)) / X.std(0)))
+    close(path.derivative_norm, by_hand.derivative_norm)
+    # The gradient is in the units of X as given; differences with steps to match.
+    gradient, scale = path.nvsd.gradient(X_new), X.std(axis=0)
+    predict = lambda Z: path.nvsd.predict(X.mean(0) + scale * Z).values  # noqa: E731
+    slopes = differences(predict, (X_new - X.mean(0)) / scale)
+    close(gradient * scale[:, None], slopes)
+    # Norms are comparable with those in the path.
+    close(path.nvsd.derivative_norm(X)[-1], path.derivative_norm[-1], rtol=1e-2)
+
+
+def test_a_constant_input_is_only_centred() -> None:
+    X, y = sample(12, N, D, "column")
+    path = nvsd.nvsd_path(X, y, kernel=Gaussian(1.5), n_taus=3, standardize=True)
+    assert float(path.x_scale[2]) == 1.0
+    assert np.isfinite(path.nvsd.predict(X)).all()
+
+
+def test_columns_are_matched_by_name(X_new) -> None:
+    X, y = sample(11, N, D)
+    names = ["age", "size", "mass"]
+    path = nvsd.nvsd_path(pd.DataFrame(X, columns=names), y, kernel=Gaussian(1.5), n_taus=3)
+    frame = pd.DataFrame(X_new, columns=names)
+    shuffled = frame[["mass", "age", "size"]].assign(other=7.0)
+    expected = path.nvsd.predict(X_new)
+    xr.testing.assert_equal(path.nvsd.predict(frame), expected)
+    xr.testing.assert_equal(path.nvsd.predict(shuffled), expected)
+    xr.testing.assert_equal(path.nvsd.gradient(shuffled), path.nvsd.gradient(X_new))
+    with pytest.raises(ValueError, match=r"^the columns of X lack 'size'; give .*\.$"):
+        path.nvsd.predict(frame.drop(columns="size"))
+
+
+BAD = {
+    "too few columns": np.ones((4, 2)),
+    "a vector": np.ones(3),
+    "NaN": np.full((4, 3), np.nan),
+    "text": np.full((4, 3), "a"),
+}
+
+
+@pytest.mark.parametrize("bad", BAD)
+@pytest.mark.parametrize("method", ["predict", "gradient", "derivative_norm"])
+def test_bad_points_are_refused_in_one_sentence(bad: str, method: str) -> None:
+    with pytest.raises(ValueError, match=r"\A[^\n]+; [^\n]+\.\Z"):
+        getattr(make(Gaussian(1.5)).nvsd, method)(BAD[bad])
+
+
+# The refit.
+
+
+def kernel_ridge(kernel: Kernel, X, y, mask, nu: float, X_new) -> np.ndarray:
+    """scikit-learn's, on the chosen inputs; the mean without any."""
+    if not mask.any():
+        return np.full(len(X_new), y.mean())
+    inner = kernel.restrict(mask)
+    K, K_new = inner.K(X[:, mask]), inner.K(X_new[:, mask], X[:, mask])
+    model = KernelRidge(alpha=len(y) * nu, kernel="precomputed").fit(K, y - y.mean())
+    return y.mean() + model.predict(K_new)
+
+
+@pytest.mark.parametrize("kernel", kernels(D), ids=str)
+def test_debias_is_kernel_ridge_on_the_selected_inputs(kernel: Kernel, X_new) -> None:
+    X, y = sample(11, N, D)
+    path = make(kernel)
+    refit = path.nvsd.debias(X, y)
+    np.testing.assert_array_equal(refit.support, path.support)
+    prediction = refit.nvsd.predict(X_new)
+    assert prediction.dims == ("mu", "tau", "sample")
+    for mu, tau in np.ndindex(2, 4):
+        mask = path.support.values[mu, tau]
+        expected = kernel_ridge(kernel, X, y, mask, 1e-2, X_new)
+        close(prediction[mu, tau], expected)
+        fitted = kernel_ridge(kernel, X, y, mask, 1e-2, X)
+        close(refit.fitted[mu, tau], fitted)
+        assert float(refit.loss[mu, tau]) == pytest.approx(np.mean((y - fitted) ** 2), rel=1e-6)
+    assert all(variable.attrs.get("long_name") for variable in refit.data_vars.values())
+
+
+def test_the_refit_ignores_what_was_not_selected(X_new) -> None:
+    X, y = sample(11, N, D)
+    support = np.zeros((4, D), dtype=bool)
+    support[1:, 0] = support[2:, 1] = True
+    refit = make(Gaussian(1.5), several=False).nvsd.debias(X, y, support=support)
+    gradient = refit.nvsd.gradient(X_new)
+    assert gradient.dims == ("tau", "feature", "sample")
+    close(gradient, differences(lambda Z: refit.nvsd.predict(Z).values, X_new))
+    np.testing.assert_array_equal(np.abs(gradient).max("sample") > 0, support)
+
+
+def test_validation_data_choose_nu(rng) -> None:
+    X, y = sample(11, N, D)
+    X_val, y_val = sample(13, 20, D)
+    path, nus = make(Gaussian(1.5), several=False), [1e-6, 1e-3, 1.0]
+    refit = path.nvsd.debias(X, y, nu=nus, validation=(X_val, y_val))
+    for tau in range(4):
+        mask = path.support.values[tau]
+        errors = [
+            np.mean((kernel_ridge(Gaussian(1.5), X, y, mask, nu, X_val) - y_val) ** 2) for nu in nus
+        ]
+        if mask.any():
+            assert float(refit.ridge_nu[tau]) == nus[int(np.argmin(errors))]
+    wide = path.nvsd.debias(X, y, validation=(X_val, y_val))
+    error = ((wide.nvsd.predict(X_val) - y_val) ** 2).mean("sample")
+    given = ((path.nvsd.debias(X, y).nvsd.predict(X_val) - y_val) ** 2).mean("sample")
+    assert (error <= given * 1.05).all()
+
+
+def test_a_refit_can_be_saved(tmp_path, X_new) -> None:
+    X, y = sample(11, N, D)
+    refit = make(Gaussian(1.5)).nvsd.debias(X, y)
+    refit.to_netcdf(tmp_path / "refit.nc", engine="h5netcdf")
+    loaded = xr.load_dataset(tmp_path / "refit.nc", engine="h5netcdf")
+    xr.testing.assert_identical(loaded, refit)
+    xr.testing.assert_equal(loaded.nvsd.predict(X_new), refit.nvsd.predict(X_new))
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"nu": [1e-3, 1.0]},  # nothing to choose by
+        {"nu": -1.0},
+        {"nu": np.nan},
+        {"y": np.ones(3)},
+        {"X": np.ones((N, 2))},
+        {"support": np.ones((3, D), dtype=bool)},
+        {"validation": (np.ones((4, D)), np.ones(3))},
+    ],
+    ids=str,
+)
+def test_bad_refits_are_refused_in_one_sentence(bad: dict) -> None:
+    X, y = sample(11, N, D)
+    arguments = {"X": X, "y": y} | bad
+    with pytest.raises(ValueError, match=r"\A[^\n]+; [^\n]+\.\Z"):
+        make(Gaussian(1.5)).nvsd.debias(**arguments)

@@ -1,0 +1,160 @@
+"""Solvers for (M0 + κ M1) x = b against numpy's dense solve, inverse and eigenvalues."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nvsd.linalg import (
+    CholeskySystem,
+    DiagonalSystem,
+    cholesky,
+    cholesky_solve,
+    half_solve,
+    shifted_system,
+)
+
+METHODS = ["cholesky", "diagonal"]
+KAPPAS = np.array([1e-8, 1e-2, 1.0, 1.0, 30.0, 1e5])
+
+
+def spd(p: int, seed: int, condition: float = 1e3) -> np.ndarray:
+    """A symmetric positive definite matrix with eigenvalues from 1/condition to 1."""
+    Q = np.linalg.qr(np.random.default_rng(seed).standard_normal((p, p)))[0]
+    M = Q @ np.diag(np.geomspace(1 / condition, 1, p)) @ Q.T
+    return (M + M.T) / 2
+
+
+def low_rank(p: int, rank: int, seed: int) -> np.ndarray:
+    R = np.random.default_rng(seed).standard_normal((p, rank))
+    return R @ R.T
+
+
+def naive(M1: np.ndarray, M0: np.ndarray, kappa: np.ndarray, B: np.ndarray) -> np.ndarray:
+    return np.array([np.linalg.solve(M0 + k * M1, b) for k, b in zip(kappa, B, strict=True)])
+
+
+def backward_error(M1, M0, kappa, B, X) -> float:
+    """|Mx − b| relative to |M||x| + |b|: small for a stable solver, whatever the condition."""
+    worst = 0.0
+    for k, b, x in zip(kappa, B, X, strict=True):
+        M = M0 + k * M1
+        size = np.linalg.norm(M) * np.linalg.norm(x) + np.linalg.norm(b)
+        worst = max(worst, np.linalg.norm(M @ x - b) / size)
+    return worst
+
+
+@pytest.mark.parametrize("rank", [1, 4, 9])
+@pytest.mark.parametrize("identity", [True, False])
+@pytest.mark.parametrize("method", METHODS)
+def test_every_row_has_its_own_kappa(method: str, identity: bool, rank: int, rng) -> None:
+    p = 9
+    M1, M0 = low_rank(p, rank, 1), np.eye(p) if identity else spd(p, 2)
+    B = rng.standard_normal((len(KAPPAS), p))
+    before = M1.copy(), M0.copy(), B.copy()
+    system = shifted_system(M1, None if identity else M0, method=method)
+    X = system.solve(KAPPAS, B)
+    expected = naive(M1, M0, KAPPAS, B)
+    for kappa, x, exact in zip(KAPPAS, X, expected, strict=True):
+        allowed = 1e-15 * np.linalg.cond(M0 + kappa * M1) * np.linalg.norm(exact)
+        assert np.linalg.norm(x - exact) <= 20 * allowed
+    for given_, kept in zip((M1, M0, B), before, strict=True):
+        np.testing.assert_array_equal(given_, kept)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@given(
+    seed=st.integers(0, 10**6),
+    p=st.integers(1, 12),
+    log_kappa=st.floats(-12, 12),
+    log_condition=st.floats(0, 10),
+)
+def test_solutions_are_backward_stable(method, seed, p, log_kappa, log_condition) -> None:
+    rng = np.random.default_rng(seed)
+    M1 = low_rank(p, int(rng.integers(1, p + 1)), seed)
+    M0 = spd(p, seed + 1, 10**log_condition)
+    kappa, B = np.full(3, 10**log_kappa), rng.standard_normal((3, p))
+    X = shifted_system(M1, M0, method=method).solve(kappa, B)
+    # The generalised eigenvectors are orthogonal in M0 only: its condition enters there.
+    limit = 1e-13 if method == "cholesky" else 1e-14 * max(10**log_condition, 10)
+    assert backward_error(M1, M0, kappa, B, X) < limit
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_zero_matrix_leaves_the_other_term(method: str, rng) -> None:
+    M0, B = spd(5, 3), rng.standard_normal((2, 5))
+    system = shifted_system(np.zeros((5, 5)), M0, method=method)
+    X = system.solve(np.array([1.0, 1e9]), B)
+    np.testing.assert_allclose(X, np.linalg.solve(M0, B.T).T, rtol=1e-9)
+    assert system.kappa_unit > 0
+
+
+@pytest.mark.parametrize("identity", [True, False])
+@pytest.mark.parametrize("method", METHODS)
+def test_the_unit_of_kappa_gives_both_terms_the_same_trace(method: str, identity: bool) -> None:
+    M1, M0 = low_rank(6, 3, 4), np.eye(6) if identity else spd(6, 5)
+    system = shifted_system(M1, None if identity else M0, method=method)
+    assert system.kappa_unit * np.trace(M1) == pytest.approx(np.trace(M0))
+
+
+def test_auto_diagonalises_small_systems_and_factorises_large_ones() -> None:
+    assert isinstance(shifted_system(np.eye(3)), DiagonalSystem)
+    assert isinstance(shifted_system(np.eye(3), method="cholesky"), CholeskySystem)
+    assert isinstance(shifted_system(np.eye(1000), method="auto"), CholeskySystem)
+
+
+def test_what_any_kappa_promises() -> None:
+    assert shifted_system(np.eye(3), method="diagonal").any_kappa
+    assert not shifted_system(np.eye(3), method="cholesky").any_kappa
+
+
+@pytest.mark.parametrize("method", ["", "qr", None])
+def test_unknown_methods_are_refused(method) -> None:
+    with pytest.raises(ValueError, match=r"^s1 = .* is unknown; give 'auto'.*\.$"):
+        shifted_system(np.eye(2), method=method)
+
+
+def test_factors_are_reused_and_the_oldest_forgotten(rng) -> None:
+    p = 4
+    M1, B = low_rank(p, 2, 6), rng.standard_normal((1, p))
+    system = CholeskySystem(M1, memory=2 * M1.nbytes)
+    one, two, three = (np.array([k]) for k in (1.0, 2.0, 3.0))
+    for kappa, factorisations in [(one, 1), (one, 1), (two, 2), (one, 2), (three, 3), (one, 3)]:
+        X = system.solve(kappa, B)
+        assert system.n_factorisations == factorisations
+        np.testing.assert_allclose(X, naive(M1, np.eye(p), kappa, B), rtol=1e-10)
+    system.solve(two, B)  # was dropped for three, being the one unused for longest
+    assert system.n_factorisations == 4
+
+
+def test_cholesky_is_the_lower_factor() -> None:
+    M = spd(7, 7)
+    L = np.tril(cholesky(M.copy()))
+    np.testing.assert_allclose(L @ L.T, M, atol=1e-14)
+    np.testing.assert_allclose(L, np.linalg.cholesky(M), atol=1e-12)
+
+
+def test_rows_are_solved_with_the_whole_and_with_half_the_factor(rng) -> None:
+    M, B = spd(7, 8), rng.standard_normal((4, 7))
+    factor = cholesky(M.copy())
+    inverse = np.linalg.inv(M)
+    np.testing.assert_allclose(cholesky_solve(factor, B), B @ inverse, rtol=1e-9, atol=1e-9)
+    half = half_solve(factor, B)
+    quadratic = [b @ inverse @ b for b in B]
+    np.testing.assert_allclose(np.sum(half**2, axis=1), quadratic, rtol=1e-10)
+
+
+def test_rounding_on_a_singular_matrix_is_repaired() -> None:
+    """A Gram matrix with repeated rows: positive semi-definite, its last pivots are noise."""
+    R = np.random.default_rng(9).standard_normal((8, 3))
+    M = np.vstack([R, R]) @ np.vstack([R, R]).T
+    L = np.tril(cholesky(M.copy()))
+    assert np.isfinite(L).all()
+    np.testing.assert_allclose(L @ L.T, M, atol=1e-10 * np.abs(M).max())
+
+
+def test_an_indefinite_matrix_is_refused() -> None:
+    with pytest.raises(np.linalg.LinAlgError, match="not positive definite"):
+        cholesky(np.diag([1.0, -1e-3]))

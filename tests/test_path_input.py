@@ -1,0 +1,263 @@
+"""What `nvsd_path` and `prepare` refuse, and what they warn of."""
+
+from __future__ import annotations
+
+import tracemalloc
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from path_problems import sample
+
+import nvsd
+import reference
+from nvsd import ConvergenceWarning
+from nvsd.admm import Status
+from nvsd.kernels import Gaussian, Linear, Polynomial
+from nvsd.penalties import ElasticNet, GroupLasso, Lasso
+
+N, D = 8, 3
+X, Y = sample(0, N, D)
+GOOD = {"X": X, "y": Y, "kernel": Gaussian(1.5), "penalty": Lasso(), "nu": 1e-2, "n_taus": 2}
+# One sentence: what was given, what is allowed or to be done.
+SENTENCE = r"\A[^\n]+; [^\n]+\.\Z|\A[^\n]+: [^\n]+\.\Z|\A[^\n]+, but [^\n]+\.\Z"
+
+
+def with_value(array: np.ndarray, value: float) -> np.ndarray:
+    changed = array.copy()
+    changed.flat[3] = value
+    return changed
+
+
+BAD_SAMPLES = {
+    "X is a vector": {"X": X[:, 0]},
+    "X has three dimensions": {"X": X[None]},
+    "X has no columns": {"X": X[:, :0]},
+    "X has no rows": {"X": X[:0], "y": Y[:0]},
+    "X has NaN": {"X": with_value(X, np.nan)},
+    "X is infinite": {"X": with_value(X, -np.inf)},
+    "X is text": {"X": np.full((N, D), "one")},
+    "X is mixed": {"X": [[1.0, "b"], [2.0, 3.0]], "y": [1.0, 2.0]},
+    "X is ragged": {"X": [[1.0, 2.0], [3.0]], "y": [1.0, 2.0]},
+    "X has one row": {"X": X[:1], "y": Y[:1]},
+    "X is complex": {"X": X + 1j},
+    "two columns have one name": {"X": pd.DataFrame(X, columns=["a", "b", "a"])},
+    "nu is negative": {"nu": -1e-3},
+    "nu is NaN": {"nu": np.nan},
+    "nu is infinite": {"nu": np.inf},
+    "nu is text": {"nu": "small"},
+    "nu is true": {"nu": True},
+    "kernel is no kernel": {"kernel": "gaussian"},
+    "kernel is a class": {"kernel": Gaussian},
+    "too many widths": {"kernel": Gaussian((1.0, 2.0, 3.0, 4.0))},
+    "representation is unknown": {"representation": "fourier"},
+    "representation does not fit the kernel": {"representation": "monomial"},
+    "s1 is unknown": {"s1": "qr"},
+    "nothing is determined without nu": {"nu": 0},
+    "nor by a factor": {"nu": 0, "representation": "factor"},
+    "nor by the derivatives": {"nu": 0, "representation": "derivative", "kernel": Linear()},
+    "fewer samples than monomials and no nu": {"nu": 0, "kernel": Polynomial(3)},
+}
+BAD_CALLS = {
+    "y is too short": {"y": Y[:-1]},
+    "y is too long": {"y": np.append(Y, 0.0)},
+    "y is a matrix": {"y": np.column_stack([Y, Y])},
+    "y is one number": {"y": 3.0},
+    "y has NaN": {"y": with_value(Y, np.nan)},
+    "y is infinite": {"y": with_value(Y, np.inf)},
+    "y is text": {"y": list("abcdefgh")},
+    "y is missing": {"y": None},
+    "tau is negative": {"taus": [0.1, -0.1]},
+    "tau is NaN": {"taus": [0.1, np.nan]},
+    "tau is infinite": {"taus": [np.inf]},
+    "tau is text": {"taus": ["a"]},
+    "no tau": {"taus": []},
+    "taus are a matrix": {"taus": [[0.1, 0.2]]},
+    "n_taus is 0": {"n_taus": 0},
+    "n_taus is negative": {"n_taus": -3},
+    "n_taus is a fraction": {"n_taus": 2.5},
+    "n_taus is NaN": {"n_taus": np.nan},
+    "n_taus is infinite": {"n_taus": np.inf},
+    "n_taus is text": {"n_taus": "many"},
+    "tau_ratio is 0": {"tau_ratio": 0.0},
+    "tau_ratio is 1": {"tau_ratio": 1.0},
+    "tau_ratio is NaN": {"tau_ratio": np.nan},
+    "tol is 0": {"tol": 0.0},
+    "tol is negative": {"tol": -1e-6},
+    "tol is 1": {"tol": 1.0},
+    "tol is NaN": {"tol": np.nan},
+    "tol is text": {"tol": "tight"},
+    "max_iter is 0": {"max_iter": 0},
+    "max_iter is a fraction": {"max_iter": 10.5},
+    "max_iter is infinite": {"max_iter": np.inf},
+    "max_iter is NaN": {"max_iter": np.nan},
+    "quadratic is unknown": {"quadratic": "S3"},
+    "penalty is no penalty": {"penalty": "lasso"},
+    "penalty is a class": {"penalty": Lasso},
+    "a label is missing": {"penalty": GroupLasso(["a", "b"])},
+    "groups overlap": {"penalty": GroupLasso({"a": [0, 1], "b": [1, 2]})},
+    "groups miss an input": {"penalty": GroupLasso({"a": [0, 1]})},
+    "a group names an unknown input": {"penalty": GroupLasso({"a": [0, 1], "b": ["x7"]})},
+    "too few weights": {"penalty": Lasso(weights=[1.0, 2.0])},
+    "no grid without weight": {"penalty": Lasso(weights=[0.0, 1.0, 1.0])},
+    "no grid without norms": {"penalty": ElasticNet(0.0)},
+}
+
+
+@pytest.mark.parametrize("bad", BAD_SAMPLES | BAD_CALLS)
+def test_bad_input_is_refused_in_one_sentence(bad: str) -> None:
+    arguments = GOOD | (BAD_SAMPLES | BAD_CALLS)[bad]
+    with pytest.raises(ValueError, match=SENTENCE):
+        nvsd.nvsd_path(arguments.pop("X"), arguments.pop("y"), **arguments)
+
+
+@pytest.mark.parametrize("bad", BAD_SAMPLES)
+def test_bad_samples_are_refused_by_prepare(bad: str) -> None:
+    arguments = {name: GOOD[name] for name in ("X", "kernel", "nu")} | BAD_SAMPLES[bad]
+    arguments.pop("y", None)
+    with pytest.raises(ValueError, match=SENTENCE):
+        nvsd.prepare(arguments.pop("X"), **arguments)
+
+
+@pytest.mark.parametrize("fixed", [{"kernel": Linear()}, {"standardize": True}, {"s1": "diagonal"}])
+def test_what_prepare_fixed_cannot_be_given_again(fixed: dict) -> None:
+    prepared = nvsd.prepare(X, kernel=Gaussian(1.5))
+    with pytest.raises(ValueError, match=f"{next(iter(fixed))} was fixed by prepare"):
+        nvsd.nvsd_path(prepared, Y, **fixed)
+
+
+def test_a_prepared_problem_checks_the_target() -> None:
+    prepared = nvsd.prepare(X, kernel=Gaussian(1.5))
+    for y in (Y[:-1], with_value(Y, np.nan), None):
+        with pytest.raises(ValueError, match=SENTENCE):
+            nvsd.nvsd_path(prepared, y)
+
+
+def test_good_input_of_other_types() -> None:
+    expected = nvsd.nvsd_path(X, Y, kernel=Linear(), n_taus=3)
+    for points, target in [
+        (X.tolist(), Y.tolist()),
+        (pd.DataFrame(X, columns=["x0", "x1", "x2"]), pd.Series(Y, index=range(5, 5 + N))),
+        (np.asfortranarray(X), Y[:, None]),
+    ]:
+        path = nvsd.nvsd_path(points, target, kernel=Linear(), n_taus=3)
+        assert path.identical(expected)
+    integers = nvsd.nvsd_path(
+        np.arange(6).reshape(3, 2), [1, 2, 4], kernel=Linear(), n_taus=np.int64(2)
+    )
+    assert integers.sizes["tau"] == 2
+
+
+def test_the_input_is_left_alone() -> None:
+    points, target = X.copy(), Y.copy()
+    for kernel in (Gaussian(1.5), Polynomial(2)):
+        nvsd.nvsd_path(points, target, kernel=kernel, n_taus=3, standardize=True)
+    np.testing.assert_array_equal(points, X)
+    np.testing.assert_array_equal(target, Y)
+
+
+@pytest.mark.parametrize("kernel", [Linear(), Polynomial(2)], ids=str)
+def test_without_nu_it_works_where_the_samples_determine_f(kernel) -> None:
+    points, y = sample(1, 40, 2)
+    path = nvsd.nvsd_path(points, y, kernel=kernel, nu=0, taus=[0.3, 0.05], tol=1e-9)
+    for i, tau in enumerate(path.tau.values):
+        s = reference.solve(points, y, kernel=kernel, penalty=Lasso(), tau=tau, nu=0)
+        assert float(path.objective[i]) == pytest.approx(s.objective, abs=1e-6 * y.var())
+        np.testing.assert_allclose(
+            path.derivative_norm[i], s.derivative_norm, atol=1e-3 * s.derivative_norm.max()
+        )
+        np.testing.assert_allclose(path.fitted[i], s.fitted, atol=1e-3 * y.std())
+
+
+def test_without_nu_a_repeated_feature_is_refused() -> None:
+    """Forty samples for six monomials, but with a constant input only three of them differ."""
+    points, y = sample(1, 40, 2, "column")
+    with pytest.raises(ValueError, match=SENTENCE):
+        nvsd.nvsd_path(points, y, kernel=Polynomial(2), nu=0)
+
+
+# Memory.
+
+
+@pytest.mark.parametrize(
+    ("shape", "options"),
+    [
+        ((2000, 10), {"kernel": Gaussian(), "max_memory": 1e8}),
+        ((2000, 10), {"kernel": Gaussian(), "max_memory": 1e8, "representation": "factor"}),
+        ((50, 60), {"kernel": Polynomial(5), "max_memory": 1e8, "representation": "monomial"}),
+        ((30_000, 40), {"kernel": Gaussian()}),  # 34 terabytes
+    ],
+    ids=str,
+)
+def test_what_would_not_fit_is_refused_before_it_is_allocated(shape, options, rng) -> None:
+    points, y = rng.standard_normal(shape), rng.standard_normal(shape[0])
+    tracemalloc.start()
+    with pytest.raises(ValueError, match=r"would need [\d.]+ GiB and [\d.]+ GiB are allowed; use "):
+        nvsd.nvsd_path(points, y, **options)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 5 * points.nbytes + 2e6
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"kernel": Gaussian(2.0)},
+        {"kernel": Polynomial(2), "representation": "monomial"},
+        {"kernel": Gaussian(2.0), "representation": "factor"},
+    ],
+    ids=str,
+)
+def test_the_estimate_of_memory_is_about_right(options, rng) -> None:
+    """What is announced is enough for what is then done, and not many times as much."""
+    points = rng.standard_normal((80, 10))
+    with pytest.raises(ValueError, match="would need") as refusal:
+        nvsd.prepare(points, max_memory=1.0, **options)
+    needed = float(str(refusal.value).split("would need ")[1].split(" GiB")[0]) * 2**30
+    assert needed < 0.05 * 2**30  # too small to be told in GiB with one digit
+    tracemalloc.start()
+    nvsd.prepare(points, **options)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 0.1 * 2**30
+
+
+# Warnings.
+
+
+def test_running_out_of_iterations_warns_once() -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        path = nvsd.nvsd_path(
+            X, Y, kernel=Gaussian(1.5), penalty=ElasticNet([0.5, 1.0]), n_taus=9, max_iter=2
+        )
+    assert len(caught) == 1
+    (warning,) = caught
+    assert warning.category is ConvergenceWarning
+    assert warning.filename == __file__
+    unfinished = path.status == Status.MAX_ITER
+    message = str(warning.message)
+    assert message.startswith(f"{int(unfinished.sum())} tau (")
+    assert "2 iterations" in message
+    assert "raise max_iter, tol or nu" in message
+    listed = message.split("(")[1].split(")")[0].removesuffix(", ...").split(", ")
+    taus = {f"{float(tau):.4g}" for tau in path.tau.where(unfinished.any("mu"), drop=True)}
+    assert set(listed) <= taus
+    assert ((path.gap > 1e-6 * path.attrs["scale"]) == unfinished).all()
+    assert (path.n_iter.where(unfinished, 2) == 2).all()
+
+
+def test_a_converged_path_does_not_warn() -> None:
+    path = nvsd.nvsd_path(X, Y, kernel=Gaussian(1.5), n_taus=9)
+    assert set(path.status.values.tolist()) <= {Status.CONVERGED, Status.CLOSED_FORM}
+
+
+def test_a_progress_bar_only_where_it_is_asked_for(capsys) -> None:
+    nvsd.nvsd_path(X, Y, kernel=Gaussian(1.5), n_taus=3)
+    nvsd.nvsd_path(X, Y, kernel=Gaussian(1.5), n_taus=3, progress=False)
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err == ""
+    nvsd.nvsd_path(X, Y, kernel=Gaussian(1.5), n_taus=3, progress=True)
+    assert capsys.readouterr().out == ""  # a bar goes to the error stream
