@@ -1,0 +1,150 @@
+"""From what the user gave to a `Task`; each failure is a ValueError of one sentence."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.model_selection import KFold
+
+from nvsd._checks import check_points, check_positive, check_target, is_number
+from nvsd.blocks import ArrayRows
+from nvsd.kernels import Gaussian, Kernel, neighbour_width
+from nvsd.penalties import GroupLasso, Groups, Lasso, Penalty
+from nvsd.prepare import check_non_negative
+from nvsd.ridge import default_nus
+from nvsd.selection.candidates import widened
+from nvsd.selection.task import Array, Mask, Task
+
+
+class Inputs(NamedTuple):
+    """The names of the inputs, and how the kernel sees them: (X − mean) / scale."""
+
+    features: tuple[str, ...]
+    mean: Array
+    scale: Array
+
+    def points(self, X: Any, used: Mask, name: str) -> Array:
+        """Some of the inputs as the kernel sees them, and zeros for the others.
+
+        Columns of a DataFrame are matched by name; what the unused ones hold does not matter.
+        """
+        index = np.flatnonzero(used)
+        if hasattr(X, "columns"):
+            place = {str(column): i for i, column in enumerate(X.columns)}
+            missing = [self.features[a] for a in index if self.features[a] not in place]
+            if missing:
+                raise ValueError(f"the columns of {name} lack {missing[0]!r}; give that input too.")
+            X = X.iloc[:, [place[self.features[a]] for a in index]]
+        else:
+            X = np.asarray(X)
+            if X.ndim != 2 or X.shape[1] != len(self.features):
+                raise ValueError(
+                    f"{name} has shape {X.shape}; give rows of {len(self.features)} inputs."
+                )
+            X = X[:, index]
+        points = np.zeros((len(X), len(used)))
+        if len(index):
+            points[:, index] = (check_points(X, name) - self.mean[index]) / self.scale[index]
+        return points
+
+
+def make_task(
+    X: ArrayLike,
+    y: ArrayLike,
+    kernel: Kernel | None,
+    groups: Groups | None,
+    penalty: Penalty | None,
+    nu: float,
+    validation: Any,
+    cv: Any,
+    nus: ArrayLike | None,
+    widths: ArrayLike | None,
+    rule: str,
+    standardize: bool,
+    random_state: int,
+    n_jobs: int | None,
+) -> tuple[Task, Inputs, tuple[str, ...] | None]:
+    """Return the task, how the kernel sees the inputs, and the group of each if there are any."""
+    rows = ArrayRows(X, y)
+    rows = rows.standardized() if standardize else rows
+    inputs = Inputs(rows.features, rows.mean, rows.scale)
+    if kernel is None:
+        kernel = Gaussian(neighbour_width(rows.X))
+    if not isinstance(kernel, Kernel):
+        raise ValueError(f"kernel = {kernel!r} is no kernel; give one of nvsd.kernels.")
+    if penalty is not None and not isinstance(penalty, Penalty):
+        raise ValueError(f"penalty = {penalty!r} is no penalty; give one of nvsd.penalties.")
+    if rule not in ("min", "1se"):
+        raise ValueError(f"rule = {rule!r} is unknown; give 'min' or '1se'.")
+    if not is_number(random_state, Integral) or random_state < 0:
+        raise ValueError(f"random_state = {random_state!r} is no seed; give an integer >= 0.")
+    if groups is None and isinstance(penalty, GroupLasso):
+        groups = penalty.groups
+    units, labels = np.arange(len(rows.features)), None
+    if groups is not None:
+        bound = GroupLasso(groups).bind(rows.features)
+        units, labels = bound.labels, tuple(bound.group_names[g] for g in bound.labels)
+    task = Task(
+        X=rows.X,
+        y=rows.y,
+        features=rows.features,
+        units=units,
+        kernels=(kernel,) if widths is None else _widths(kernel, widths),
+        nus=default_nus(kernel, rows.X) if nus is None else _numbers("nus", nus),
+        held_out=_held_out(rows, inputs, validation, cv, random_state),
+        rule=rule,
+        kernel=kernel,
+        penalty=penalty or (Lasso() if groups is None else GroupLasso(groups)),
+        nu=check_non_negative("nu", nu),
+        seed=int(random_state),
+        n_jobs=n_jobs,
+    )
+    return task, inputs, labels
+
+
+def check_count(name: str, value: object) -> int:
+    """Return a positive integer."""
+    if not is_number(value, Integral) or value < 1:  # type: ignore[operator]
+        raise ValueError(f"{name} = {value!r} is not allowed; give a positive integer.")
+    return int(value)  # type: ignore[call-overload, no-any-return]
+
+
+def _widths(kernel: Kernel, factors: ArrayLike) -> tuple[Kernel, ...]:
+    return tuple(widened(kernel, factor) for factor in _numbers("widths", factors).tolist())
+
+
+def _numbers(name: str, values: ArrayLike) -> Array:
+    """Positive numbers, descending and distinct."""
+    numbers = np.atleast_1d(np.asarray(values, dtype=float))
+    if numbers.ndim != 1 or not numbers.size:
+        raise ValueError(f"{name} has shape {numbers.shape}; give at least one number in a row.")
+    for number in numbers.tolist():
+        check_positive(f"a number of {name}", number)
+    return np.asarray(np.unique(numbers)[::-1])
+
+
+def _held_out(rows: ArrayRows, inputs: Inputs, validation: Any, cv: Any, seed: int) -> Any:
+    """Validation data (X, y), a splitter, or a list of splits."""
+    if validation is not None:
+        if not isinstance(validation, (tuple, list)) or len(validation) != 2:
+            raise ValueError("validation is no pair; give (X, y), or None for cross-validation.")
+        points = inputs.points(validation[0], np.ones(len(inputs.features), bool), "validation X")
+        if len(points) < 2:
+            raise ValueError("validation X has fewer than 2 rows; give more, or use cv instead.")
+        return points, check_target(validation[1], len(points))
+    n = len(rows.X)
+    if is_number(cv, Integral):
+        if not 2 <= cv <= n:
+            raise ValueError(f"cv = {cv} is not allowed; give from 2 to {n} folds, one per row.")
+        return KFold(int(cv), shuffle=True, random_state=seed)
+    if hasattr(cv, "split"):
+        return cv
+    try:
+        return [(np.asarray(train), np.asarray(test)) for train, test in cv]
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"cv = {cv!r} is not allowed; give a number of folds, a splitter, or pairs of indices."
+        ) from error

@@ -1,0 +1,45 @@
+"""Pooling: the candidates of several methods, compared on the same data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+
+from nvsd.monomials import degree_and_offset, n_monomials
+from nvsd.selection.candidates import Candidate
+from nvsd.selection.eliminate import eliminate, reweight
+from nvsd.selection.paths import adaptive, rank, support
+from nvsd.selection.task import Task
+
+METHODS: dict[str, Callable[..., list[Candidate]]] = {
+    method.__name__: method for method in (eliminate, reweight, support, rank, adaptive)
+}
+LARGEST_PATH = 2500  # order of the linear systems up to which the pool has a path: a few seconds
+
+
+def pool(task: Task, *, methods: Sequence[str] | None = None) -> list[Candidate]:
+    """All candidates of several methods.
+
+    By default elimination, reweighting and, unless it would be large, ranking on the path. Each
+    leads somewhere: elimination where inputs are correlated, reweighting where samples are few,
+    ranking where inputs repeat each other.
+    """
+    names = default_methods(task) if methods is None else check_methods(methods)
+    return [candidate for name in names for candidate in METHODS[name](task)]
+
+
+def default_methods(task: Task) -> list[str]:
+    """The methods that the pool can afford."""
+    (n, d), polynomial = task.X.shape, degree_and_offset(task.kernel)
+    order = min(n * d, n_monomials(d, *polynomial) if polynomial else math.inf)
+    return ["eliminate", "reweight", *(["rank"] if order <= LARGEST_PATH else [])]
+
+
+def check_methods(methods: Iterable[str]) -> list[str]:
+    """Return the names of methods that need no other one."""
+    names = list(methods)
+    unknown = [name for name in names if name not in METHODS]
+    if unknown or not names:
+        given = repr(unknown[0]) if unknown else "an empty list"
+        raise ValueError(f"{given} is no method; give some of {', '.join(METHODS)}.")
+    return names

@@ -1,0 +1,53 @@
+"""Stability selection (Meinshausen and Bühlmann 2010; in pairs: Shah and Samworth 2013)."""
+
+from __future__ import annotations
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+
+from nvsd._checks import is_number
+from nvsd.selection.candidates import Candidate, judge, nested
+from nvsd.selection.inputs import check_count
+from nvsd.selection.pool import METHODS, check_methods
+from nvsd.selection.task import Array, Mask, Task
+
+
+def stability(
+    task: Task, *, base: str = "eliminate", n_pairs: int = 20, threshold: float | None = 0.6
+) -> list[Candidate]:
+    """The units that at least a share `threshold` of the halves of the samples select.
+
+    The samples are split into halves at random, n_pairs times, and the base method selects from
+    each half; without validation data the other half judges. With ``threshold=None`` the sets of
+    the most frequent units, of every size, are the candidates.
+    """
+    check_methods([base])
+    if threshold is not None and not (is_number(threshold) and 0 < threshold <= 1):
+        raise ValueError(f"threshold = {threshold!r} is not allowed; give a number in (0, 1].")
+    rng = np.random.default_rng(task.seed)
+    halves = [
+        half
+        for _ in range(check_count("n_pairs", n_pairs))
+        for half in _halves(rng.permutation(len(task.y)))
+    ]
+    picked = Parallel(task.n_jobs)(delayed(_pick)(task, base, *half) for half in halves)
+    frequency: Array = np.mean(picked, axis=0)
+    if threshold is None:
+        return nested(task, frequency, "stability", base)
+    return [Candidate(frequency >= threshold, "stability", base, frequency)]
+
+
+def _halves(order: NDArray[np.intp]) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """Two halves, each with the other one; of an odd number of samples one is left out."""
+    middle = len(order) // 2
+    one, other = order[:middle], order[middle : 2 * middle]
+    return [(one, other), (other, one)]
+
+
+def _pick(task: Task, base: str, half: NDArray[np.intp], other: NDArray[np.intp]) -> Mask:
+    """What the base method selects from one half."""
+    given = isinstance(task.held_out, tuple)
+    held_out = task.held_out if given else (task.X[other], task.y[other])
+    judged = judge(task.rows(half, held_out=held_out), METHODS[base])
+    return judged.candidates[judged.best(task.rule)].support

@@ -1,0 +1,111 @@
+"""The checked data and settings that every method shares, and the fit that most of them need."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nvsd.kernels import Kernel
+from nvsd.linalg import cholesky, cholesky_solve
+from nvsd.penalties import Penalty
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+N_LEVELS = 4  # ν at which elimination and reweighting fit, evenly spread over the grid
+ONE_BY_ONE = 50  # up to so many units every size is tried
+SHRINKAGE = 0.8  # and above, each size is this part of the one before
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What to select from, and how candidates are judged.
+
+    A unit is one input, or one group of inputs when groups are given; candidates consist of whole
+    units.
+
+    Attributes
+    ----------
+    X, y : (n, d) and (n,) arrays
+        Samples, as the kernel sees them, and target.
+    features : tuple of str
+    units : (d,) int array
+        The unit 0..U-1 of each input.
+    kernels : tuple of Kernel
+        One for each width that kernel ridge may have.
+    nus : array
+        The grid for ν of kernel ridge, descending.
+    held_out : (X, y), list of (train, test), or splitter
+        Validation data, or the folds.
+    rule : {"min", "1se"}
+    kernel, penalty, nu
+        Of the path.
+    seed : int
+    n_jobs : int or None
+    """
+
+    X: Array
+    y: Array
+    features: tuple[str, ...]
+    units: NDArray[np.intp]
+    kernels: tuple[Kernel, ...]
+    nus: Array
+    held_out: Any
+    rule: str
+    kernel: Kernel
+    penalty: Penalty
+    nu: float
+    seed: int
+    n_jobs: int | None
+
+    @property
+    def levels(self) -> Array:
+        """A few ν of the grid."""
+        index = np.linspace(0, len(self.nus) - 1, min(N_LEVELS, len(self.nus)))
+        return np.asarray(self.nus[np.round(index).astype(int)])
+
+    def rows(self, index: NDArray[np.intp], **changes: Any) -> Task:
+        """The same task on some of the samples, for one process."""
+        return replace(self, X=self.X[index], y=self.y[index], n_jobs=1, **changes)
+
+    def unit_norms(self, norms: Array) -> Array:
+        """Root mean square over each unit's inputs, (d,) -> (U,).
+
+        The mean, not the sum: where f is noise, a large group has no larger norm than a small one.
+        """
+        squares = np.bincount(self.units, norms**2) / np.bincount(self.units)
+        return np.asarray(np.sqrt(squares))
+
+    def sizes(self) -> list[int]:
+        """Numbers of units in nested sets, from all to none: by fifths while many are left."""
+        sizes = [int(self.units.max()) + 1]
+        while (size := sizes[-1]) > 0:
+            sizes.append(size - 1 if size <= ONE_BY_ONE else max(ONE_BY_ONE, int(SHRINKAGE * size)))
+        return sizes
+
+    def strongest(self, norms: Array, size: int) -> Mask:
+        """The inputs of the units with the largest norms, of equals the first; none of norm 0."""
+        strength = self.unit_norms(norms)
+        kept = np.zeros(len(strength), dtype=bool)
+        kept[np.argsort(-strength, kind="stable")[:size]] = True
+        return np.asarray((kept & (strength > 0))[self.units])
+
+    def norms(self, support: Mask, kernel: Kernel, nu: float) -> Array:
+        """‖∂_a f‖ over the samples, f kernel ridge on some inputs; 0 for all others."""
+        norms = np.zeros(len(support))
+        if support.any():
+            X = np.ascontiguousarray(self.X[:, support])
+            norms[support] = ridge_norms(X, self.y, kernel.restrict(support), nu)
+        return norms
+
+
+def ridge_norms(X: Array, y: Array, kernel: Kernel, nu: float) -> Array:
+    """‖∂_a f‖ over the samples, f kernel ridge: O(n² d) once α is known."""
+    K = kernel.K(X)
+    K[np.diag_indices(len(K))] += len(K) * nu
+    alpha = cholesky_solve(cholesky(K), (y - y.mean())[None])[0]
+    gradient = np.asarray(kernel.apply(X, X, alpha)[1])
+    return np.asarray(np.sqrt(np.mean(gradient**2, axis=1)))

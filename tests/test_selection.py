@@ -1,0 +1,523 @@
+"""Selection of inputs: what is found, what is recorded, and a naive twin of elimination."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.model_selection import KFold, ShuffleSplit
+
+import nvsd
+from nvsd.kernels import Gaussian, Linear, Matern52, Polynomial
+from nvsd.penalties import ElasticNet, GroupLasso, Lasso, SparseGroupLasso
+from nvsd.selection import METHODS, select
+from nvsd.selection.candidates import Candidate, Judged, judge, widened
+from nvsd.selection.inputs import make_task
+from nvsd.selection.pool import default_methods
+
+CUBIC = Polynomial(3)
+E1, E2, E3 = nvsd.datasets.make_e1, nvsd.datasets.make_e2, nvsd.datasets.make_e3
+
+
+def problem(make, n, seed=0):
+    """A sample and validation data for it."""
+    train, held_out = make(n, seed), make(300, 1000 + seed)
+    return train, (held_out.X, held_out.y)
+
+
+def additive(n, d, seed=0, noise=0.1):
+    """y = sin(2 x0) + x1² + noise."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    return X, np.sin(2 * X[:, 0]) + X[:, 1] ** 2 + noise * rng.standard_normal(n)
+
+
+# --- what is found ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["eliminate", "reweight", "rank", "adaptive", "pool"])
+def test_true_inputs_of_e2(method):
+    train, held_out = problem(E2, 70)
+    result = select(train.X, train.y, method=method, kernel=CUBIC, validation=held_out)
+    assert_array_equal(result.support, train.support)
+
+
+@pytest.mark.parametrize("method", ["eliminate", "reweight", "pool"])
+def test_true_inputs_of_e1(method):
+    train, held_out = problem(E1, 80)
+    result = select(train.X, train.y, method=method, kernel=CUBIC, validation=held_out)
+    assert_array_equal(result.support, train.support)
+
+
+def test_stability_finds_e1():
+    train, held_out = problem(E1, 110)
+    options = {"kernel": CUBIC, "validation": held_out, "n_pairs": 3}
+    result = select(train.X, train.y, method="stability", **options)
+    assert_array_equal(result.support, train.support)
+    frequency = result.history["strength"].values[0]
+    assert_array_equal(frequency >= 0.6, result.support)
+    assert_allclose(frequency * 6, np.round(frequency * 6))
+
+
+@pytest.mark.parametrize("method", ["rank", "adaptive", "pool"])
+def test_true_inputs_of_e3_by_groups(method):
+    train, held_out = problem(E3, 60)
+    given = {"kernel": Gaussian(4.0), "groups": train.groups, "validation": held_out}
+    result = select(train.X, train.y, method=method, **given)
+    assert_array_equal(result.support, train.support)
+    assert result.groups == tuple(train.groups)
+
+
+def test_cross_validation_finds_the_inputs():
+    X, y = additive(100, 6)
+    result = select(X, y, cv=4)
+    assert result.selected == ["x0", "x1"]
+
+
+def test_nothing_is_selected_where_there_is_nothing():
+    rng = np.random.default_rng(3)
+    X, y = rng.standard_normal((60, 5)), rng.standard_normal(60)
+    result = select(X, y, method="eliminate", rule="1se")
+    assert not result.selected
+    assert_allclose(result.refit.predict(X), y.mean())
+    assert not result.refit.gradient(X).any()
+
+
+def test_a_constant_target_selects_nothing():
+    X, _ = additive(30, 4)
+    for method in METHODS:
+        options = {"n_pairs": 1} if method == "stability" else {}
+        assert not select(X, np.ones(30), method=method, cv=2, **options).selected
+
+
+def test_more_inputs_than_samples_are_dropped_by_fifths():
+    X, y = additive(150, 120)
+    X_new, y_new = additive(100, 120, seed=1)
+    result = select(X, y, method="eliminate", kernel=Gaussian(8.0), validation=(X_new, y_new))
+    sizes = result.history["n_selected"].values[: len(result.history["step"]) // 4]
+    assert_array_equal(sizes[:5], [120, 96, 76, 60, 50])
+    assert_array_equal(sizes[5:], np.arange(49, -1, -1))
+    assert {"x0", "x1"} <= set(result.selected)
+
+
+# --- elimination against a naive twin ---------------------------------------------------------
+
+
+def naive_elimination(X, y, nu, groups, rate=1e-5):
+    """Scikit-learn's kernel ridge, finite differences, and sets of names."""
+    left, order = sorted(set(groups)), []
+    while left:
+        columns = [a for a, group in enumerate(groups) if group in left]
+        model = KernelRidge(alpha=len(y) * nu, kernel="rbf", gamma=1 / (2 * 3.0**2))
+        model.fit(X[:, columns], y - y.mean())
+        squares = {group: [] for group in left}
+        for place, a in enumerate(columns):
+            step = np.zeros(len(columns))
+            step[place] = rate
+            up, down = model.predict(X[:, columns] + step), model.predict(X[:, columns] - step)
+            squares[groups[a]].append(np.mean(((up - down) / (2 * rate)) ** 2))
+        weakest = min(left, key=lambda group: np.mean(squares[group]))
+        order.append(weakest)
+        left.remove(weakest)
+    return order
+
+
+@pytest.mark.parametrize("groups", [list("abcdefgh"), list("abacbdda")])
+@pytest.mark.parametrize("nu", [1e-1, 1e-4])
+def test_elimination_is_the_naive_one(groups, nu):
+    X, y = additive(40, 8, noise=0.5)
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    result = select(X, y, method="eliminate", kernel=Gaussian(3.0), groups=groups, nus=[nu], cv=2)
+    sets = [
+        {g for g, used in zip(groups, row, strict=True) if used}
+        for row in result.history["support"].values
+    ]
+    dropped = [(larger - smaller).pop() for larger, smaller in pairwise(sets)]
+    assert dropped == naive_elimination(Z, y, nu, groups)
+
+
+def test_errors_are_those_of_scikit_learn():
+    X, y = additive(40, 5)
+    X_new, y_new = additive(50, 5, seed=1)
+    nus = [1e-1, 1e-3]
+    result = select(
+        X,
+        y,
+        method="eliminate",
+        kernel=Gaussian(2.0),
+        nus=nus,
+        validation=(X_new, y_new),
+        standardize=False,
+    )
+    for step in range(result.history.sizes["step"]):
+        row = result.history.isel(step=step)
+        used = row["support"].values
+        if not used.any():
+            squares = [(y_new - y.mean()) ** 2] * 2
+        else:
+            models = (KernelRidge(alpha=40 * nu, kernel="rbf", gamma=1 / 8) for nu in nus)
+            fits = (model.fit(X[:, used], y - y.mean()) for model in models)
+            squares = [(f.predict(X_new[:, used]) + y.mean() - y_new) ** 2 for f in fits]
+        best = int(np.argmin([s.mean() for s in squares]))
+        assert_allclose(row["error"], squares[best].mean(), rtol=1e-8)
+        assert_allclose(row["error_se"], squares[best].std(ddof=1) / np.sqrt(50), rtol=1e-8)
+        assert_allclose(row["ridge_nu"], nus[best])
+
+
+# --- cross-validation -------------------------------------------------------------------------
+
+
+def a_task(X, y, **changes):
+    """The task of `select` with its defaults."""
+    given = {
+        "kernel": Gaussian(2.0),
+        "groups": None,
+        "penalty": None,
+        "nu": 1e-3,
+        "validation": None,
+        "cv": 3,
+        "nus": [1e-2, 1e-4],
+        "widths": None,
+        "rule": "min",
+        "standardize": True,
+        "random_state": 0,
+        "n_jobs": None,
+    }
+    return make_task(X, y, **(given | changes))[0]
+
+
+def test_every_fold_proposes_anew():
+    X, y = additive(30, 3)
+    task = a_task(X, y)
+    seen = []
+
+    def method(part):
+        seen.append(len(part.y))
+        strongest = np.argmax(np.abs(part.X.T @ part.y))
+        return [Candidate(np.arange(3) == strongest, "spy", "", np.ones(3))]
+
+    judged = judge(task, method)
+    assert seen == [30, 20, 20, 20]
+    folds = []
+    for train, test in KFold(3, shuffle=True, random_state=0).split(X):
+        strongest = np.argmax(np.abs(task.X[train].T @ y[train]))
+        Z, mean = task.X[:, [strongest]], y[train].mean()
+        models = [KernelRidge(alpha=20 * nu, kernel="rbf", gamma=1 / 8) for nu in (1e-2, 1e-4)]
+        fits = [model.fit(Z[train], y[train] - mean) for model in models]
+        folds.append([np.mean((fit.predict(Z[test]) + mean - y[test]) ** 2) for fit in fits])
+    mean = np.mean(folds, axis=0)
+    best = int(np.argmin(mean))
+    assert_allclose(judged.error, mean[best])
+    assert_allclose(judged.error_se, np.std(folds, axis=0, ddof=1)[best] / np.sqrt(3))
+    assert_allclose(judged.nu, (1e-2, 1e-4)[best])
+
+
+def test_folds_of_all_kinds():
+    X, y = additive(40, 3)
+    splitter = KFold(4, shuffle=True, random_state=0)
+    results = [
+        select(X, y, method="eliminate", cv=cv)
+        for cv in (4, splitter, list(splitter.split(X)), splitter.split(X))
+    ]
+    for result in results[1:]:
+        xr.testing.assert_identical(result.history, results[0].history)
+    random = ShuffleSplit(3, random_state=1)
+    assert select(X, y, method="eliminate", cv=random).selected == ["x0", "x1"]
+
+
+# --- which candidate wins ---------------------------------------------------------------------
+
+
+def judged(sizes, errors, se=0.1):
+    candidates = [Candidate(np.arange(9) < size, "", "", np.ones(9)) for size in sizes]
+    constant = np.full(len(sizes), se)
+    return Judged(candidates, np.array(errors), constant, constant, np.zeros(len(sizes), int))
+
+
+def test_ties_go_to_the_smaller_set_and_then_to_the_first():
+    assert judged([5, 2, 3, 2], [1.0, 1.0, 1.0, 1.0]).best("min") == 1
+    assert judged([5, 2, 3], [1.0, 1.0 + 1e-14, 1.1]).best("min") == 1
+    assert judged([5, 2, 3], [1.0, 1.0 + 1e-6, 1.1]).best("min") == 0
+
+
+def test_one_standard_error():
+    assert judged([5, 4, 3, 3, 2], [1.0, 1.01, 1.09, 1.05, 1.11]).best("1se") == 3
+    assert judged([5, 4, 3], [1.0, 0.95, 1.2], se=0.0).best("1se") == 1
+
+
+def test_pool_is_never_worse_than_its_parts():
+    train, held_out = problem(E3, 50)
+    choose = partial(select, train.X, train.y, kernel=Gaussian(4.0), validation=held_out)
+    parts = [choose(method=method) for method in ("eliminate", "reweight", "rank")]
+    pool = choose()
+    assert pool.score == min(part.score for part in parts)
+    assert pool.history.sizes["step"] == sum(part.history.sizes["step"] for part in parts)
+    two = choose(methods=["eliminate", "support"])
+    assert set(two.history["method"].values) == {"eliminate", "support"}
+
+
+def test_pool_leaves_out_a_path_that_would_be_large():
+    X, y = additive(60, 100)
+    assert default_methods(a_task(X, y)) == ["eliminate", "reweight"]
+    assert default_methods(a_task(X[:, :10], y)) == ["eliminate", "reweight", "rank"]
+    assert default_methods(a_task(X, y, kernel=Linear())) == ["eliminate", "reweight", "rank"]
+
+
+# --- what is recorded -------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def results():
+    """One result of every method, by cross-validation and with groups."""
+    X, y = additive(40, 6)
+    choose = partial(select, X, y, cv=2, groups=list("aabbcc"))
+    few = {"rank": {"n_taus": 4}, "support": {"n_taus": 6}, "adaptive": {"n_taus": 4}}
+    few |= {"stability": {"n_pairs": 2, "threshold": None}, "pool": {"methods": ["eliminate"]}}
+    return {method: choose(method=method, **few.get(method, {})) for method in METHODS}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_groups_move_together(results, method):
+    support = results[method].history["support"].values.reshape(-1, 3, 2)
+    assert_array_equal(support[:, :, 0], support[:, :, 1])
+    assert support.any()
+
+
+@pytest.mark.parametrize("method", [m for m in METHODS if m != "support"])
+def test_sets_of_one_origin_are_nested(results, method):
+    history = results[method].history
+    for origin in np.unique(history["origin"].values):
+        sets = history["support"].values[history["origin"].values == origin]
+        assert not (sets[1:] & ~sets[:-1]).any()
+        assert not sets[-1].any()
+        if method in ("eliminate", "reweight"):
+            assert_array_equal(sets.sum(axis=1), [6, 4, 2, 0])
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_history_and_its_file(results, method, tmp_path):
+    result = results[method]
+    history = result.history
+    steps = history.sizes["step"]
+    for name in ("support", "derivative_norm", "strength"):
+        assert history[name].dims == ("step", "feature")
+        assert history[name].shape == (steps, 6)
+    for name in (
+        "n_selected",
+        "error",
+        "error_se",
+        "ridge_nu",
+        "kernel",
+        "method",
+        "origin",
+        "tau",
+    ):
+        assert history[name].dims == ("step",)
+    assert all("long_name" in history[name].attrs for name in history.data_vars)
+    assert_array_equal(history["n_selected"], history["support"].sum("feature"))
+    assert not history["derivative_norm"].values[~history["support"].values].any()
+    chosen = history.isel(step=history.attrs["chosen"])
+    assert_array_equal(chosen["support"], result.support)
+    assert float(chosen["error"]) == result.score
+    assert float(chosen["ridge_nu"]) == result.refit.nu
+    assert history.attrs["method"] == result.method == method
+    history.to_netcdf(tmp_path / "history.nc", engine="h5netcdf")
+    with xr.open_dataset(tmp_path / "history.nc", engine="h5netcdf") as read:
+        xr.testing.assert_identical(read.load(), history)
+
+
+def test_derivative_norms_are_those_of_the_refit(results):
+    result = results["eliminate"]
+    X, _ = additive(40, 6)
+    norms = np.sqrt(np.mean(result.refit.gradient(X) ** 2, axis=1)) * X.std(axis=0)
+    chosen = result.history.isel(step=result.history.attrs["chosen"])
+    assert_allclose(chosen["derivative_norm"], norms, rtol=1e-6)
+
+
+def test_equal_runs_are_identical_also_in_parallel():
+    X, y = additive(40, 5)
+    for method, options in (("pool", {}), ("stability", {"n_pairs": 2, "threshold": None})):
+        one, other, parallel = (
+            select(X, y, method=method, cv=2, n_jobs=n_jobs, **options) for n_jobs in (None, 1, 2)
+        )
+        xr.testing.assert_identical(one.history, other.history)
+        xr.testing.assert_allclose(one.history, parallel.history, rtol=1e-6)
+        assert_array_equal(one.support, parallel.support)
+
+
+def test_the_seed_makes_the_folds():
+    X, y = additive(40, 5, noise=1.0)
+    one, other = (select(X, y, method="eliminate", random_state=seed) for seed in (0, 1))
+    assert not np.array_equal(one.history["error"], other.history["error"])
+
+
+def test_table(results):
+    table = results["eliminate"].table()
+    assert list(table.columns) == ["feature", "group", "selected", "derivative_norm", "rank"]
+    assert list(table["feature"]) == [f"x{a}" for a in range(6)]
+    assert sorted(table["rank"]) == [2, 2, 4, 4, 6, 6]
+    assert table["rank"][table["selected"]].max() == table["selected"].sum()
+    assert table["rank"][~table["selected"]].min() > table["selected"].sum()
+    support = results["support"].table()
+    assert support["rank"].isna().sum() <= 6
+
+
+# --- the refit --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("standardize", [True, False])
+def test_refit_ignores_what_was_dropped(standardize):
+    X, y = additive(60, 5)
+    given = {"nus": [1e-3, 1e-4], "standardize": standardize}
+    result = select(X * 2.0 + 1.0, y, method="eliminate", **given)
+    X_new = additive(20, 5, seed=7)[0] * 2.0 + 1.0
+    nonsense = X_new.copy()
+    nonsense[:, ~result.support] = np.nan
+    prediction = result.refit.predict(X_new)
+    assert_array_equal(prediction, result.refit.predict(nonsense))
+    assert_array_equal(result.refit.gradient(X_new), result.refit.gradient(nonsense))
+    assert np.mean((prediction - additive(20, 5, seed=7)[1]) ** 2) < 0.5
+    gradient = result.refit.gradient(X_new)
+    for a in range(5):
+        step = 1e-5 * (np.arange(5) == a)
+        up, down = result.refit.predict(X_new + step), result.refit.predict(X_new - step)
+        assert_allclose(gradient[a], (up - down) / 2e-5, atol=1e-6)
+
+
+def test_predictions_keep_the_units():
+    X, y = additive(60, 4)
+    one = select(X, y, method="eliminate")
+    other = select(X * 1000.0 - 5.0, 10.0 * y + 3.0, method="eliminate")
+    assert_array_equal(one.support, other.support)
+    X_new = additive(10, 4, seed=1)[0]
+    expected = 10.0 * one.refit.predict(X_new) + 3.0
+    assert_allclose(other.refit.predict(X_new * 1000.0 - 5.0), expected, rtol=1e-6)
+
+
+def test_names_of_a_data_frame():
+    X, y = additive(60, 5)
+    names = ["air temperature", 7, "größe", "step", "tau"]
+    frame = pd.DataFrame(X, columns=names)
+    validation = (pd.DataFrame(*additive(50, 5, seed=1)[:1], columns=names), additive(50, 5, 1)[1])
+    shuffled = (validation[0][["tau", 7, "größe", "step", "air temperature"]], validation[1])
+    groups = {"first": ["air temperature", "7"], "rest": ["größe", "step", "tau"]}
+    result = select(frame, y, method="eliminate", validation=validation)
+    assert result.selected == ["air temperature", "7"]
+    assert result.features == ("air temperature", "7", "größe", "step", "tau")
+    again = select(frame, y, method="eliminate", validation=shuffled)
+    xr.testing.assert_identical(result.history, again.history)
+    grouped = select(frame, y, method="eliminate", validation=validation, groups=groups)
+    assert grouped.selected == ["air temperature", "7"]
+    only = pd.DataFrame({7: X[:, 1], "air temperature": X[:, 0]})
+    assert_array_equal(result.refit.predict(only), result.refit.predict(X))
+    with pytest.raises(ValueError, match=r"lack '7'"):
+        result.refit.predict(only[["air temperature"]])
+
+
+# --- widths and penalties ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(2.0), Matern52((1.0, 2.0)), 2.0 * Gaussian(3.0)])
+def test_a_wider_kernel_sees_smaller_inputs(kernel, rng):
+    X = rng.standard_normal((5, 2))
+    assert_allclose(widened(kernel + kernel, 1.7).K(X), (kernel + kernel).K(X / 1.7))
+
+
+def test_the_width_is_chosen_for_every_candidate():
+    X, y = additive(100, 5)
+    wide, tuned = (
+        select(X, y, method="eliminate", kernel=Gaussian(50.0), nus=[1e-3, 1e-4], widths=widths)
+        for widths in (None, [1.0, 0.1, 0.03])
+    )
+    assert tuned.score < 0.5 * wide.score
+    assert tuned.selected == ["x0", "x1"]
+    assert tuned.refit.kernel in (Gaussian(5.0), Gaussian(1.5))
+
+
+@pytest.mark.parametrize(
+    "penalty",
+    [
+        Lasso(),
+        ElasticNet(0.5),
+        ElasticNet([0.5, 0.9]),
+        GroupLasso(list("aabb")),
+        SparseGroupLasso(list("aabb")),
+    ],
+)
+def test_penalties_of_the_path(penalty):
+    X, y = additive(40, 4)
+    for method in ("support", "rank", "adaptive"):
+        result = select(X, y, method=method, penalty=penalty, n_taus=4, cv=2)
+        assert {"x0", "x1"} <= set(result.selected)
+        assert (result.groups is not None) == isinstance(penalty, GroupLasso)
+        assert np.isfinite(result.history["tau"]).all()
+
+
+def test_support_is_the_path_s_own():
+    X, y = additive(40, 4)
+    path = nvsd.nvsd_path(X, y, kernel=Gaussian(2.0), n_taus=10, standardize=True)
+    result = select(X, y, method="support", kernel=Gaussian(2.0), n_taus=10)
+    assert_array_equal(result.history["support"], path["support"])
+    assert_allclose(result.history["tau"], path["tau"])
+    assert_allclose(result.history["strength"], path["derivative_norm"])
+
+
+# --- what is refused --------------------------------------------------------------------------
+
+X_BAD, Y_BAD = additive(12, 3)
+REFUSED = [
+    ({"method": "guess"}, "method = 'guess' is unknown"),
+    ({"method": "eliminate", "rounds": 3}, "'eliminate' has no option 'rounds'"),
+    ({"method": "rank", "taus": 3}, "no option 'taus'; give n_taus"),
+    ({"methods": ["pool"]}, "'pool' is no method"),
+    ({"methods": []}, "an empty list is no method"),
+    ({"method": "stability", "base": "magic"}, "'magic' is no method"),
+    ({"method": "stability", "threshold": 0}, "threshold = 0 is not allowed"),
+    ({"method": "stability", "n_pairs": 0}, "n_pairs = 0 is not allowed"),
+    ({"method": "reweight", "rounds": 0}, "rounds = 0 is not allowed"),
+    ({"method": "adaptive", "stages": 0}, "stages = 0 is not allowed"),
+    ({"rule": "2se"}, "rule = '2se' is unknown"),
+    ({"cv": 1}, "cv = 1 is not allowed; give from 2 to 12 folds"),
+    ({"cv": 13}, "cv = 13 is not allowed"),
+    ({"cv": 2.5}, "cv = 2.5 is not allowed"),
+    ({"cv": [1, 2]}, "cv = [1, 2] is not allowed"),
+    ({"validation": (X_BAD[:, :2], Y_BAD)}, "validation X has shape (12, 2); give rows of 3"),
+    ({"validation": (X_BAD, Y_BAD[:5])}, "y has shape (5,) for 12 rows"),
+    ({"validation": (X_BAD[:1], Y_BAD[:1])}, "fewer than 2 rows"),
+    ({"validation": X_BAD}, "validation is no pair"),
+    ({"validation": (pd.DataFrame(X_BAD, columns=list("abc")), Y_BAD)}, "lack 'x0'"),
+    ({"groups": {"a": [0, 1], "b": [1, 2]}}, "the groups overlap in 'x1'"),
+    ({"groups": ["a", "b"]}, "2 group labels were given for 3 features"),
+    ({"kernel": "gaussian"}, "kernel = 'gaussian' is no kernel"),
+    ({"penalty": "lasso"}, "penalty = 'lasso' is no penalty"),
+    ({"nus": []}, "nus has shape (0,)"),
+    ({"nus": [1.0, -1.0]}, "a number of nus = -1.0 is not allowed"),
+    ({"widths": [0.0]}, "a number of widths = 0.0 is not allowed"),
+    ({"widths": [1.0, 2.0], "kernel": CUBIC}, "has no width to multiply"),
+    ({"nu": -1.0}, "nu = -1.0 is not allowed"),
+    ({"random_state": -1}, "random_state = -1 is no seed"),
+]
+
+
+@pytest.mark.parametrize(("given", "message"), REFUSED, ids=[m for _, m in REFUSED])
+def test_refused(given, message):
+    with pytest.raises(ValueError, match=re.escape(message)) as error:
+        select(X_BAD, Y_BAD, **given)
+    assert str(error.value).count("\n") == 0
+
+
+def test_refused_points():
+    result = select(X_BAD, Y_BAD, method="eliminate", cv=2)
+    with pytest.raises(ValueError, match=r"X_new has shape \(4, 2\); give rows of 3 inputs"):
+        result.refit.predict(np.ones((4, 2)))
+    with pytest.raises(ValueError, match="X holds NaN or infinite"):
+        select(X_BAD * np.inf, Y_BAD)
+    with pytest.raises(ValueError, match="y has shape"):
+        select(X_BAD, Y_BAD[:-1])
