@@ -1,0 +1,200 @@
+"""Paths judged on held-out data, and the Dataset of the judgements."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from nvsd.admm import Status
+from nvsd.estimators.base import Array, Data
+from nvsd.kernels import Kernel
+from nvsd.path import ConvergenceWarning, nvsd_path
+from nvsd.penalties import Penalty
+from nvsd.prepare import Prepared, prepare
+from nvsd.ridge import fit_ridge
+
+VARIABLES: dict[str, tuple[tuple[str, ...], str]] = {
+    "error": (("nu", "width", "mu", "tau", "fold"), "mean squared error on held-out data"),
+    "converged": (("nu", "width", "mu", "tau", "fold"), "whether the duality gap is below tol"),
+    "mean_error": (("nu", "width", "mu", "tau"), "mean of the error over the folds"),
+    "error_se": (("nu", "width", "mu", "tau"), "standard error of the mean error"),
+    "ridge_nu": (("nu", "width", "mu", "tau"), "weight of the squared norm in the refit"),
+    "tau_value": (("nu", "width", "mu", "tau"), "weight of the penalty"),
+    "n_selected": (("nu", "width", "mu", "tau"), "number of inputs selected on all samples"),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """All that shares one factorisation: the paths for every penalty, on some samples.
+
+    Attributes
+    ----------
+    train : (X, y)
+    test : (X, y) or None
+        Held-out data, in the same units.
+    grids : sequence of dict
+        For each penalty the arguments of `nvsd_path` that give its τ.
+    empty : sequence of (taus, 1) bool arrays
+        For each penalty the τ at which nothing is selected on all samples, when these are only
+        some. Such a τ gives the mean of y, so it must not be chosen for what it selects here.
+    ridge_nus : (r,) array or None
+        Weights to try in the refit; None judges the penalised f.
+    settings : dict
+        Further arguments of `nvsd_path`.
+    """
+
+    train: Data
+    test: Data | None
+    kernel: Kernel
+    nu: float
+    penalties: Sequence[Penalty]
+    grids: Sequence[dict[str, Any]]
+    empty: Sequence[NDArray[np.bool_]]
+    ridge_nus: Array | None
+    standardize: bool
+    settings: dict[str, Any]
+
+    def on_fold(self, split: tuple[Any, Any], paths: Sequence[xr.Dataset]) -> Job:
+        """The same on the rows of one fold, with the τ of the paths on all samples."""
+        X, y = self.train
+        train, test = ((X.iloc[r] if hasattr(X, "iloc") else X[r], y[r]) for r in split)
+        return replace(
+            self,
+            train=train,
+            test=test,
+            grids=[{"taus": path["tau"].values} for path in paths],
+            empty=[path["n_selected"].values[:, None] == 0 for path in paths],
+        )
+
+
+class Outcome(NamedTuple):
+    """What came of a job: one path per penalty; the rest has a row for each of them.
+
+    Attributes
+    ----------
+    error, error_se : (penalties, taus, r) arrays or None
+        Mean squared error on the held-out data, and its standard error over them.
+    converged : (penalties, taus) array
+    """
+
+    paths: list[xr.Dataset]
+    error: Array | None
+    error_se: Array | None
+    converged: NDArray[np.bool_]
+
+
+def run(job: Job, keep_paths: bool, threads: int | None) -> Outcome:
+    """Fit all paths of a job and judge them."""
+    with threadpool_limits(threads), warnings.catch_warnings():
+        # In another process nobody would see the warning: `converged` tells the caller.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        X, y = job.train
+        prepared = prepare(X, kernel=job.kernel, nu=job.nu, standardize=job.standardize)
+        paths = [
+            nvsd_path(prepared, y, penalty=penalty, progress=False, **grid, **job.settings)
+            for penalty, grid in zip(job.penalties, job.grids, strict=True)
+        ]
+        judged = None
+        if job.test is not None:
+            pairs = zip(paths, job.empty, strict=True)
+            judged = np.array([_judge(path, empty, prepared, job) for path, empty in pairs])
+    converged = np.array([path["status"].values != Status.MAX_ITER for path in paths])
+    error, error_se = (None, None) if judged is None else np.moveaxis(judged, 1, 0)
+    return Outcome(paths if keep_paths else [], error, error_se, converged)
+
+
+def _judge(path: xr.Dataset, empty: NDArray[np.bool_], prepared: Prepared, job: Job) -> Array:
+    """The mean squared errors and their standard errors, (2, taus, r)."""
+    assert job.test is not None
+    X, y = np.asarray(job.test[0]), job.test[1]
+    if job.ridge_nus is None:
+        return _summary(path.nvsd.predict(X).values[:, None], y)
+    support = path["support"].values.astype(bool) & ~empty
+    samples, points = prepared.X, (X - prepared.x_mean) / prepared.x_scale
+    masks, which = np.unique(support, axis=0, return_inverse=True)
+    fits = (fit_ridge(samples, job.train[1], job.kernel, job.ridge_nus, mask) for mask in masks)
+    return np.stack([_summary(fit.predict(points), y) for fit in fits], axis=1)[:, which]
+
+
+def _summary(predictions: Array, y: Array) -> Array:
+    """Mean over the last axis of the squared errors, and its standard error."""
+    squares = (predictions - y) ** 2
+    spread = squares.std(axis=-1, ddof=1) if len(y) > 1 else np.zeros(squares.shape[:-1])
+    return np.stack([squares.mean(axis=-1), spread / np.sqrt(len(y))])
+
+
+def cv_dataset(
+    jobs: Sequence[Job],
+    whole: Sequence[Outcome],
+    judged: Sequence[Sequence[Outcome]],
+    nus: Sequence[float],
+    widths: Sequence[float],
+) -> xr.Dataset:
+    """The judgements of all folds.
+
+    Parameters
+    ----------
+    jobs : sequence of Job
+        For each ν and, within it, each width.
+    whole : sequence of Outcome
+        Of each job, on all samples.
+    judged : sequence of sequences of Outcome
+        Of each job, on its folds.
+    """
+    error, error_se = _stack(judged, "error"), _stack(judged, "error_se")
+    ridge = error.mean(axis=-1).argmin(axis=-1)[..., None]
+    error, error_se = (
+        np.take_along_axis(each, ridge[..., None], axis=-2)[..., 0, :] for each in (error, error_se)
+    )
+    data: dict[str, Array] = {
+        "error": error,
+        "converged": _stack(judged, "converged"),
+        "mean_error": error.mean(axis=-1),
+        "error_se": _standard_error(error, error_se),
+        "tau_value": np.array([[path["tau"] for path in outcome.paths] for outcome in whole]),
+        "n_selected": np.array([[path["n_selected"] for path in o.paths] for o in whole]),
+    }
+    if jobs[0].ridge_nus is not None:
+        levels = np.array([job.ridge_nus for job in jobs])[:, None, None]
+        data["ridge_nu"] = np.take_along_axis(levels, ridge, axis=-1)[..., 0]
+    variables = {}
+    for name, values in data.items():
+        dims, long_name = VARIABLES[name]
+        shaped = values.reshape(len(nus), len(widths), *values.shape[1:])
+        variables[name] = (dims, shaped, {"long_name": long_name})
+    mus = [getattr(penalty, "mu", getattr(penalty, "rho", np.nan)) for penalty in jobs[0].penalties]
+    kernels = [job.kernel.to_json() for job in jobs[: len(widths)]]
+    coords = {"nu": nus, "width": widths, "mu": mus, "kernel": ("width", kernels)}
+    return xr.Dataset(variables, coords=coords, attrs={"title": "NVSD cross-validation"})
+
+
+def _stack(judged: Sequence[Sequence[Outcome]], name: str) -> Array:
+    """One array of all jobs (first axis) and folds (last axis)."""
+    stacked = np.array([[getattr(outcome, name) for outcome in folds] for folds in judged])
+    return np.moveaxis(stacked, 1, -1)
+
+
+def _standard_error(error: Array, over_rows: Array) -> Array:
+    """Of the mean over the folds; a single fold has no spread but that of its rows."""
+    k = error.shape[-1]
+    return over_rows[..., 0] if k == 1 else np.asarray(error.std(axis=-1, ddof=1) / np.sqrt(k))
+
+
+def choose(results: xr.Dataset, rule: str) -> dict[str, int]:
+    """The positions, in nu, width, mu and tau, of what the rule chooses."""
+    error = results["mean_error"]
+    best = {str(dim): int(i) for dim, i in error.argmin(...).items()}
+    if rule == "1se":
+        limit = error[best] + results["error_se"][best]
+        along_tau = error[{dim: i for dim, i in best.items() if dim != "tau"}]
+        # τ descends, so the first is the largest.
+        best["tau"] = int(np.argmax(along_tau.values <= limit.values))
+    return best

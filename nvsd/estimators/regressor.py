@@ -1,0 +1,169 @@
+"""`NVSDRegressor`: one τ."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import xarray as xr
+from numpy.typing import ArrayLike
+
+from nvsd._checks import is_number
+from nvsd.estimators.base import Data, PathRegressor
+from nvsd.kernels import Kernel
+from nvsd.path import nvsd_path
+from nvsd.penalties import Groups, Penalty
+from nvsd.prepare import check_non_negative
+
+
+class NVSDRegressor(PathRegressor):
+    """Nonlinear regression with selection of inputs, for one τ.
+
+    Finds the f in the RKHS of the kernel that minimises
+
+        (1/n) Σ_i (y_i − f(x_i))² + τ J(f) + ν ‖f‖²,
+
+    J a penalty on the norms ‖∂_a f‖ of the partial derivatives over the samples, selects the inputs
+    whose norm is not zero, and refits kernel ridge on these alone.
+
+    Parameters
+    ----------
+    tau : float, optional
+        τ; by default `tau_fraction` times the smallest τ that switches all inputs off.
+    tau_fraction : float
+        In (0, 1]; used when tau is None.
+    kernel : {"gaussian", "matern", "polynomial", "linear"} or Kernel
+        "gaussian" and "matern" have as width the median distance to the 20 nearest neighbours;
+        "polynomial" is of degree 3 with offset 1.
+    penalty : {"lasso", "group", "elastic-net", "sparse-group"} or Penalty
+        A penalty of `nvsd.penalties` brings its own groups and mu.
+    groups : sequence or mapping, optional
+        For "group" and "sparse-group": one label per input, or {group: inputs}.
+    mu : float
+        For "elastic-net" and "sparse-group": the share of the lasso, in [0, 1].
+    nu : float
+        ν, the weight of the squared norm.
+    debias : bool
+        Whether `predict` uses the refit on the selected inputs, which is what one should predict
+        with: it alone ignores the other inputs. Without, no refit is made and `predict` is
+        `predict_penalized`.
+    refit_nu : float, optional
+        Weight of the squared norm in the refit; nu by default.
+    standardize : bool
+        Whether to centre the inputs and scale them to unit variance; y is always centred.
+    tol : float
+        Stop when the duality gap is at most tol times the variance of y.
+    max_iter : int
+        Largest number of iterations.
+
+    Attributes
+    ----------
+    path_ : Dataset
+        The penalised f, as `nvsd.nvsd_path` returns it, for the one τ.
+    refit_ : Dataset or None
+        The refit, with the same accessor.
+    support_ : (d,) bool array
+        The inputs selected.
+    derivative_norms_ : (d,) array
+        ‖∂_a f‖ of the penalised f over the samples, per standard deviation of the input if
+        standardised.
+    tau_ : float
+    kernel_ : Kernel
+    penalty_ : Penalty
+    n_iter_ : int
+    gap_ : float
+        Bound on how far the objective is from its minimum.
+    n_features_in_ : int
+    feature_names_in_ : array of str
+        Only if the columns of X have names.
+
+    Examples
+    --------
+    >>> import nvsd
+    >>> from nvsd.estimators import NVSDRegressor
+    >>> data = nvsd.datasets.make_e1(30, seed=0)
+    >>> model = NVSDRegressor(kernel="polynomial", tau_fraction=0.5).fit(data.X, data.y)
+    >>> model.transform(data.X).shape == (30, model.support_.sum())
+    True
+    """
+
+    def __init__(
+        self,
+        tau: float | None = None,
+        *,
+        tau_fraction: float = 0.1,
+        kernel: str | Kernel = "gaussian",
+        penalty: str | Penalty = "lasso",
+        groups: Groups | None = None,
+        mu: float = 0.5,
+        nu: float = 1e-3,
+        debias: bool = True,
+        refit_nu: float | None = None,
+        standardize: bool = True,
+        tol: float = 1e-6,
+        max_iter: int = 5000,
+    ) -> None:
+        self.tau = tau
+        self.tau_fraction = tau_fraction
+        self.kernel = kernel
+        self.penalty = penalty
+        self.groups = groups
+        self.mu = mu
+        self.nu = nu
+        self.debias = debias
+        self.refit_nu = refit_nu
+        self.standardize = standardize
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Fit to the samples.
+
+        Parameters
+        ----------
+        X : (n, d) array or DataFrame
+        y : (n,) array
+
+        Returns
+        -------
+        NVSDRegressor
+            Itself.
+        """
+        data = self._data(X, y)
+        self.kernel_, self.penalty_ = self._kernel(data[0]), self._penalty()
+        path = self._path(data)
+        refit_nu = self.nu if self.refit_nu is None else self.refit_nu
+        self._set_fit(path, float(path["tau"][0]), data, check_non_negative("refit_nu", refit_nu))
+        return self
+
+    def _penalty(self) -> Penalty:
+        penalties = self._penalties()
+        if len(penalties) > 1:
+            raise ValueError(
+                f"there are {len(penalties)} values of mu; give one, or use NVSDRegressorCV."
+            )
+        return penalties[0]
+
+    def _path(self, data: Data) -> xr.Dataset:
+        """The path at the one τ; as a fraction it is the end of a grid that starts at τ_max."""
+        grid: dict[str, Any]
+        if self.tau is not None:
+            grid = {"taus": [self.tau]}
+        elif not is_number(self.tau_fraction) or not 0 < self.tau_fraction <= 1:
+            raise ValueError(
+                f"tau_fraction = {self.tau_fraction!r} is not allowed; give a number in (0, 1]."
+            )
+        elif self.tau_fraction == 1:
+            grid = {"n_taus": 1}
+        else:
+            grid = {"n_taus": 2, "tau_ratio": self.tau_fraction}
+        path = nvsd_path(
+            *data,
+            kernel=self.kernel_,
+            penalty=self.penalty_,
+            nu=self.nu,
+            standardize=self.standardize,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            **grid,
+        )
+        return path.isel(tau=[-1])
