@@ -5,22 +5,60 @@ Which inputs does y depend on, and how? For general nonlinear functions, with a 
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from nvsd import datasets, kernels, penalties
 from nvsd.accessor import PathAccessor
 from nvsd.path import ConvergenceWarning, nvsd_path
 from nvsd.prepare import Prepared, prepare
 from nvsd.results import library_version
 
+if TYPE_CHECKING:
+    from nvsd import plots
+    from nvsd.estimators import DerivativeElimination, NVSDRegressor, NVSDRegressorCV
+    from nvsd.report import write_report
+    from nvsd.selection import Selection, select
+
 __version__ = library_version()
 
 __all__ = [
     "ConvergenceWarning",
+    "DerivativeElimination",
+    "NVSDRegressor",
+    "NVSDRegressorCV",
     "PathAccessor",
     "Prepared",
+    "Selection",
     "__version__",
     "datasets",
     "kernels",
     "nvsd_path",
     "penalties",
+    "plots",
     "prepare",
+    "select",
+    "write_report",
 ]
+
+# What needs scikit-learn or matplotlib is imported when it is first used.
+_LAZY = {
+    "DerivativeElimination": "nvsd.estimators",
+    "NVSDRegressor": "nvsd.estimators",
+    "NVSDRegressorCV": "nvsd.estimators",
+    "Selection": "nvsd.selection",
+    "select": "nvsd.selection",
+    "plots": "nvsd.plots",
+    "write_report": "nvsd.report",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module 'nvsd' has no attribute {name!r}")
+    module = import_module(_LAZY[name])
+    return module if name == "plots" else getattr(module, name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,9 @@
+"""``python -m nvsd.cli`` is the command `nvsd`."""
+
+from __future__ import annotations
+
+import sys
+
+from nvsd.cli import main
+
+sys.exit(main())

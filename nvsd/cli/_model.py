@@ -1,0 +1,149 @@
+"""From options to data, kernel and penalty."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nvsd.cli._screen import say
+from nvsd.cli._usage import UsageError
+from nvsd.files import check_output, read_groups, read_table, training_table
+from nvsd.kernels import Gaussian, Kernel, Linear, Matern52, Polynomial, neighbour_width
+from nvsd.penalties import ElasticNet, GroupLasso, Lasso, Penalty, SparseGroupLasso
+
+FIGURES = (".png", ".pdf", ".svg", ".jpg")
+OF_KERNEL = {
+    "width": ("gaussian", "matern"), "degree": ("polynomial",), "offset": ("polynomial",)
+}  # fmt: skip
+OF_PENALTY = {"mu": ("elastic-net",), "rho": ("sparse-group",)}
+
+
+class Data(NamedTuple):
+    """Inputs, target and the group of each input."""
+
+    X: Any
+    y: Any
+    groups: list[str] | None
+
+
+def load(options: Namespace) -> Data:
+    """The table and the groups that the options name."""
+    X, y = load_table(options, options.data)
+    groups = None
+    if options.groups is not None:
+        ignored = [*options.drop, options.target]
+        groups = read_groups(options.groups, list(X.columns), ignored)
+    return Data(X, y, groups)
+
+
+def load_table(options: Namespace, path: str) -> tuple[Any, Any]:
+    """Inputs and target from one file."""
+    frame = read_table(path, separator(options))
+    X, y, dropped = training_table(
+        frame, options.target, drop=options.drop, missing=options.missing
+    )
+    if dropped:
+        say(f"note: {dropped} of {len(X) + dropped} rows have missing values and are left out.")
+    return X, y
+
+
+def separator(options: Namespace) -> str:
+    """The character between columns; a tab is hard to type."""
+    return "\t" if options.separator in ("tab", r"\t") else str(options.separator)
+
+
+def make_kernel(options: Namespace, X: Any) -> Kernel:
+    """The kernel that the options describe."""
+    given = _given(options, "kernel", options.kernel, OF_KERNEL)
+    if options.kernel == "linear":
+        return Linear()
+    if options.kernel == "polynomial":
+        return Polynomial(**given)
+    if not given:
+        points = X.to_numpy()
+        if options.standardize:
+            points = (points - points.mean(axis=0)) / points.std(axis=0)
+        given = {"width": neighbour_width(points)}
+    return Gaussian(**given) if options.kernel == "gaussian" else Matern52(**given)
+
+
+def make_penalty(options: Namespace, groups: list[str] | None) -> Penalty:
+    """The penalty that the options describe; with groups the group lasso unless said otherwise."""
+    name = options.penalty or ("lasso" if groups is None else "group")
+    given = _given(options, "penalty", name, OF_PENALTY)
+    if name in ("lasso", "elastic-net"):
+        if groups is not None:
+            raise UsageError(
+                f"--penalty {name} has no use for --groups; "
+                "leave one out, or give --penalty group or sparse-group."
+            )
+        return Lasso() if name == "lasso" else ElasticNet(**given)
+    if groups is None:
+        raise UsageError(f"--penalty {name} needs groups; give them with --groups FILE.json.")
+    return GroupLasso(groups) if name == "group" else SparseGroupLasso(groups, **given)
+
+
+def _given(
+    options: Namespace, what: str, name: str, of: Mapping[str, tuple[str, ...]]
+) -> dict[str, Any]:
+    """The options that were given, as long as they belong to what was chosen."""
+    given = {option: getattr(options, option) for option in of}
+    for option, owners in of.items():
+        if given[option] is not None and name not in owners:
+            raise UsageError(
+                f"--{option} does not belong to --{what} {name}; "
+                f"leave it out, or give --{what} {owners[0]}."
+            )
+    return {option: value for option, value in given.items() if value is not None}
+
+
+def numbers(options: Namespace, name: str) -> Any:
+    """The numbers between commas of an option, if it was given."""
+    text = getattr(options, name)
+    if text is None:
+        return None
+    try:
+        return np.array([float(part) for part in text.split(",")])
+    except ValueError as error:
+        raise UsageError(f"--{name} {text!r} are no numbers; give them as in 2,1,0.5.") from error
+
+
+def check_outputs(options: Namespace, netcdf: tuple[str, ...], figures: tuple[str, ...]) -> None:
+    """Refuse before the work what could not be written after it."""
+    for name in (*netcdf, *figures):
+        path = getattr(options, name)
+        if path is not None:
+            check_output(path, FIGURES if name in figures else (".nc",))
+    if any(getattr(options, name) is not None for name in figures):
+        quiet_backend()
+
+
+def quiet_backend() -> None:
+    """Draw into files only, whatever display there is."""
+    try:
+        import matplotlib
+    except ImportError as error:
+        raise ImportError(
+            "plots need matplotlib, which is not installed; run: pip install 'nvsd[plot]'."
+        ) from error
+    matplotlib.use("Agg")
+
+
+def save_figure(path: str, ax: Any) -> None:
+    """Write the figure of an Axes, all of it or nothing."""
+    import matplotlib.pyplot as plt
+
+    from nvsd.files import replacing
+
+    with replacing(path) as temporary:
+        ax.figure.savefig(temporary, dpi=150)
+    plt.close(ax.figure)
+
+
+def on_terminal() -> bool:
+    """Whether somebody watches, so that progress bars make sense."""
+    return sys.stderr.isatty()

@@ -1,0 +1,185 @@
+"""The commands and their options; nothing heavy is imported here, so that --help is quick."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import Any
+
+KERNELS = ("gaussian", "matern", "polynomial", "linear")
+PENALTIES = ("lasso", "group", "elastic-net", "sparse-group")
+METHODS = ("pool", "eliminate", "reweight", "rank", "adaptive", "support", "stability")
+FORMATS = ("table", "csv", "json")
+
+
+class UsageError(Exception):
+    """Options that are missing, unknown or do not fit together."""
+
+
+def add_commands(parser: argparse.ArgumentParser) -> None:
+    """Declare everything that can be written after `nvsd`."""
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and leave")
+    parser.add_argument(
+        "--traceback", action="store_true", help="show where an error came from (for reports)"
+    )
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name, (summary, arguments, declare) in COMMANDS.items():
+        command = commands.add_parser(
+            name,
+            help=summary,
+            description=f"{summary[0].upper()}{summary[1:]}.",
+            usage=f"%(prog)s {arguments} [options]",
+        )
+        declare(command)
+
+
+class _Version(argparse.Action):
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any, **__: Any) -> None:
+        from nvsd.cli._screen import write
+        from nvsd.results import library_version
+
+        write(f"nvsd {library_version()}\n")
+        parser.exit()
+
+
+def _path(parser: argparse.ArgumentParser) -> None:
+    _data(parser)
+    _model(parser)
+    grid = parser.add_argument_group("the path")
+    grid.add_argument("--n-taus", type=int, default=50, metavar="N", help="length of the grid (50)")
+    grid.add_argument(
+        "--tau-ratio", type=float, default=1e-3, metavar="R", help="smallest over largest (0.001)"
+    )
+    grid.add_argument("--taus", metavar="T,T,...", help="the grid itself, instead of both")
+    grid.add_argument("--tol", type=float, default=1e-6, help="largest relative gap (1e-6)")
+    grid.add_argument(
+        "--max-iter", type=int, default=5000, metavar="N", help="iterations for each tau (5000)"
+    )
+    output = _output(parser)
+    output.add_argument("--out", metavar="FILE.nc", help="write the path as netCDF")
+    _plot(output, "the path")
+
+
+def _select(parser: argparse.ArgumentParser) -> None:
+    _data(parser)
+    how = parser.add_argument_group("how to select")
+    how.add_argument(
+        "--method", choices=METHODS, default="pool", help="where candidate sets come from (pool)"
+    )
+    how.add_argument("--validation", metavar="FILE", help="table that judges, instead of folds")
+    how.add_argument("--cv", type=int, default=5, metavar="K", help="number of folds (5)")
+    how.add_argument(
+        "--rule", choices=("min", "1se"), default="min",
+        help="least error, or the smallest set within a standard error of it (min)",
+    )  # fmt: skip
+    how.add_argument(
+        "--widths", metavar="W,W,...", help="multiples of the width to choose from; none otherwise"
+    )
+    how.add_argument("--seed", type=int, default=0, help="of folds and subsamples (0)")
+    how.add_argument("--jobs", type=int, metavar="N", help="fits at once; -1 takes all cores")
+    _model(parser)
+    output = _output(parser)
+    output.add_argument("--out", metavar="FILE.nc", help="write the model, for nvsd predict")
+    output.add_argument("--history", metavar="FILE.nc", help="write all candidates as netCDF")
+    _plot(output, "error against number of inputs")
+
+
+def _predict(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", metavar="MODEL.nc", help="what nvsd select or nvsd path wrote")
+    _table(parser)
+    parser.add_argument("--tau", type=float, help="which tau of a path; the nearest is taken")
+    parser.add_argument("--gradient", action="store_true", help="derivatives too")
+    parser.add_argument("--format", choices=FORMATS, default="csv", help="of the predictions (csv)")
+    parser.add_argument("--out", metavar="FILE", help="write there, not on the screen")
+
+
+def _show(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("path", metavar="FILE.nc", help="what nvsd path or nvsd select wrote")
+    parser.add_argument("--tau", type=float, help="show this tau; by default the smallest")
+    output = _output(parser)
+    _plot(output, "the path")
+    output.add_argument("--plot-support", metavar="FILE", help="draw the support over tau")
+
+
+def _report(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("path", metavar="FILE.nc", help="what nvsd path wrote")
+    parser.add_argument("--out", required=True, metavar="FILE.html", help="the page to write")
+    parser.add_argument("--data", metavar="DATA", help="table of samples, to show the fit on")
+    parser.add_argument("--target", metavar="COLUMN", help="the column of DATA to explain")
+    parser.add_argument("--title", help="shown above the report")
+    _reading(parser)
+
+
+# What each is for, how it is called, and its options.
+COMMANDS: dict[str, tuple[str, str, Callable[[argparse.ArgumentParser], None]]] = {
+    "path": (
+        "how strongly y depends on each input, for a whole range of penalties",
+        "DATA --target COLUMN",
+        _path,
+    ),
+    "select": ("which inputs y depends on", "DATA --target COLUMN", _select),
+    "predict": ("predictions for a new table", "MODEL.nc DATA", _predict),
+    "show": ("what is in a file that nvsd wrote", "FILE.nc", _show),
+    "report": ("a path as one page to look at", "FILE.nc --out FILE.html", _report),
+}
+
+
+def _table(parser: Any) -> None:
+    parser.add_argument("data", metavar="DATA", help="table: CSV with a header line, or Parquet")
+    _reading(parser)
+
+
+def _reading(parser: Any) -> None:
+    parser.add_argument(
+        "--separator", default=",", metavar="C", help="between the columns of a CSV file (,)"
+    )
+    parser.add_argument(
+        "--missing", choices=("refuse", "drop-rows"), default="refuse",
+        help="what to do about missing values (refuse)",
+    )  # fmt: skip
+
+
+def _data(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("data")
+    _table(group)
+    group.add_argument("--target", required=True, metavar="COLUMN", help="the column to explain")
+    group.add_argument(
+        "--drop", action="append", default=[], metavar="COLUMN",
+        help="leave a column out; may be repeated",
+    )  # fmt: skip
+    group.add_argument(
+        "--groups", metavar="FILE.json",
+        help='groups of inputs: {"group": ["column", ...]} or {"column": "group"}',
+    )  # fmt: skip
+    group.add_argument(
+        "--no-standardize", dest="standardize", action="store_false",
+        help="take the inputs as they are; by default they get mean 0 and variance 1",
+    )  # fmt: skip
+
+
+def _model(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("the model")
+    group.add_argument("--kernel", choices=KERNELS, default="gaussian", help="of f (gaussian)")
+    group.add_argument(
+        "--width", type=float, metavar="W",
+        help="of gaussian and matern; by default the median distance to the nearest neighbours",
+    )  # fmt: skip
+    group.add_argument("--degree", type=int, metavar="P", help="of polynomial (3)")
+    group.add_argument("--offset", type=float, metavar="C", help="of polynomial (1)")
+    group.add_argument("--penalty", choices=PENALTIES, help="lasso; with --groups by default group")
+    group.add_argument("--mu", type=float, help="of elastic-net: share of the lasso (0.5)")
+    group.add_argument("--rho", type=float, help="of sparse-group: share of the lasso (0.5)")
+    group.add_argument("--nu", type=float, default=1e-3, help="weight of the squared norm (0.001)")
+
+
+def _output(parser: argparse.ArgumentParser) -> Any:
+    group = parser.add_argument_group("output")
+    group.add_argument(
+        "--format", choices=FORMATS, default="table", help="of what is printed (table)"
+    )
+    group.add_argument("--all", action="store_true", help="list all inputs in the table")
+    return group
+
+
+def _plot(group: Any, what: str) -> None:
+    group.add_argument("--plot", metavar="FILE", help=f"draw {what}: .png, .pdf, .svg or .jpg")

@@ -1,0 +1,111 @@
+"""`nvsd select`: which inputs a target depends on."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from typing import Any
+
+from pandas import isna
+
+from nvsd.cli._model import (
+    check_outputs,
+    load,
+    load_table,
+    make_kernel,
+    make_penalty,
+    numbers,
+    on_terminal,
+    save_figure,
+)
+from nvsd.cli._screen import MOST, Row, as_csv, as_json, say, table, write
+from nvsd.files import refit_dataset, write_dataset
+from nvsd.selection import Selection, select
+
+
+def run(options: Namespace) -> None:
+    """Select, write what was asked for, print what came out."""
+    widths = numbers(options, "widths")
+    check_outputs(options, netcdf=("out", "history"), figures=("plot",))
+    X, y, groups = load(options)
+    validation = None
+    if options.validation is not None:
+        held_out, target = load_table(options, options.validation)
+        validation = (held_out[list(X.columns)], target)
+    selection = select(
+        X,
+        y,
+        method=options.method,
+        kernel=make_kernel(options, X),
+        groups=groups,
+        penalty=make_penalty(options, groups),
+        nu=options.nu,
+        validation=validation,
+        cv=options.cv,
+        rule=options.rule,
+        widths=widths,
+        standardize=options.standardize,
+        random_state=options.seed,
+        n_jobs=options.jobs,
+        progress=on_terminal(),
+    )
+    _write_files(selection, options)
+    _print(selection, options)
+
+
+def _write_files(selection: Selection, options: Namespace) -> None:
+    if options.out is not None:
+        write_dataset(options.out, refit_dataset(selection))
+        say(f"wrote {options.out}")
+    if options.history is not None:
+        write_dataset(options.history, selection.history)
+        say(f"wrote {options.history}")
+    if options.plot is not None:
+        from nvsd.plots import plot_elimination
+
+        save_figure(options.plot, plot_elimination(selection))
+        say(f"wrote {options.plot}")
+
+
+def _print(selection: Selection, options: Namespace) -> None:
+    rows = _rows(selection)
+    if options.format == "csv":
+        write(as_csv(rows))
+    elif options.format == "json":
+        write(as_json(_content(selection) | {"inputs": rows}))
+    else:
+        n, d = int(selection.support.sum()), len(selection.features)
+        write(
+            f"Selected {n} of {d} inputs by {selection.method}; mean squared error "
+            f"{selection.score:.4g} on held-out data.\n\n"
+        )
+        write(table(rows, most=None if options.all else max(MOST, n)))
+
+
+def _content(selection: Selection) -> dict[str, Any]:
+    return {
+        "method": selection.method,
+        "selected": selection.selected,
+        "mean_squared_error": float(selection.score),
+        "ridge_nu": float(selection.refit.nu),
+        "kernel": repr(selection.refit.kernel),
+    }
+
+
+def _rows(selection: Selection) -> list[Row]:
+    """One row for each input: the selected first, then those that stayed longest."""
+    frame = selection.table().rename(columns={"feature": "input"})
+    rows = [
+        {str(name): _native(value) for name, value in row.items()}
+        for row in frame.to_dict("records")
+    ]
+    last = len(rows) + 1
+    return sorted(
+        rows, key=lambda row: (not row["selected"], -row["derivative_norm"], row["rank"] or last)
+    )
+
+
+def _native(value: Any) -> Any:
+    """A plain number, text or None."""
+    if isna(value):
+        return None
+    return value.item() if hasattr(value, "item") else value

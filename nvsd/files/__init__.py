@@ -1,0 +1,26 @@
+"""Tables, groups and paths from files, with checks; and writing that never leaves half a file.
+
+Nothing in a file is executed. Every refusal is a ValueError of one sentence that names the column
+or the row, counted from 1 without the header.
+"""
+
+from __future__ import annotations
+
+from nvsd.files.groups import read_groups
+from nvsd.files.paths import read_path, refit_dataset, write_dataset
+from nvsd.files.tables import Table, input_table, read_table, training_table
+from nvsd.files.writing import check_output, replacing, write_text
+
+__all__ = [
+    "Table",
+    "check_output",
+    "input_table",
+    "read_groups",
+    "read_path",
+    "read_table",
+    "refit_dataset",
+    "replacing",
+    "training_table",
+    "write_dataset",
+    "write_text",
+]

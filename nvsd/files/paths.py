@@ -1,0 +1,143 @@
+"""Paths and refits as netCDF files."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from nvsd.files._words import existing_file, file_name, listed, quoted
+from nvsd.files.writing import replacing
+from nvsd.prepare import available_memory
+from nvsd.results import COORDINATES, VARIABLES, kernel_of, library_version
+
+NEEDED = ("support", "n_selected", "x_mean", "x_scale", "y_mean", "feature", "kernel")
+TEXTS = ("feature", "group", "kernel")
+
+
+def write_dataset(path: Any, dataset: xr.Dataset) -> None:
+    """Write a Dataset as netCDF, all of it or nothing."""
+    # HDF5 crashes the process when the disk is full; made in memory, writing can only fail.
+    content: Any = dataset.to_netcdf(engine="h5netcdf")
+    with replacing(path) as temporary:
+        temporary.write_bytes(content)
+
+
+def read_path(path: Any) -> xr.Dataset:
+    """Read a path, or the refit of a selection, that this library wrote.
+
+    Only the variables that belong to a path are read, and only as numbers and text; they are
+    checked, so that what comes back can be predicted with.
+    """
+    place = existing_file(path)
+    try:
+        dataset = _load(place)
+    except MemoryError:
+        raise
+    except Exception as error:  # a damaged HDF5 file may raise anything
+        raise ValueError(
+            f"{file_name(place)} cannot be read as netCDF; give a file that nvsd wrote."
+        ) from error
+    absent = [name for name in NEEDED if name not in dataset.variables]
+    if absent or not {"alpha", "theta"} & set(dataset.variables):
+        what = f"it has no {listed(absent)}" if absent else "it holds no function"
+        raise ValueError(f"{file_name(place)} is no path ({what}); give a file that nvsd wrote.")
+    problem = _damage(dataset)
+    if problem:
+        raise ValueError(f"{file_name(place)} is a damaged path: {problem}; make it again.")
+    return dataset
+
+
+def _load(place: Path) -> xr.Dataset:
+    known = {*VARIABLES, *COORDINATES}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with xr.open_dataset(
+            place, engine="h5netcdf", decode_times=False, decode_timedelta=False
+        ) as file:
+            dataset = file.drop_vars([name for name in file.variables if name not in known])
+            size, limit = dataset.nbytes, available_memory()
+            if size > limit:
+                raise MemoryError(
+                    f"{file_name(place)} would need {size / 2**30:.1f} GiB of memory and there are "
+                    f"{limit / 2**30:.1f}; use a machine with more."
+                )
+            return dataset.load()
+
+
+def _damage(dataset: xr.Dataset) -> str | None:
+    """What is wrong with the variables, if anything."""
+    for name, variable in dataset.variables.items():
+        values = variable.values
+        if name in TEXTS:
+            if not all(isinstance(text, str) for text in np.ravel(values).tolist()):
+                return f"{quoted(name)} holds something other than text"
+        elif values.dtype.kind not in "biuf" or not np.isfinite(values).all():
+            return f"{quoted(name)} holds something other than finite numbers"
+        if name in VARIABLES:
+            expected = set(VARIABLES[str(name)][0])
+            dims = set(variable.dims)
+            if not expected - {"tau"} <= dims <= expected | {"mu"}:
+                return f"{quoted(name)} has the dimensions {listed(variable.dims)}"
+    if "tau" in dataset.dims and not (np.diff(dataset["tau"].values) < 0).all():
+        return "tau does not decrease"
+    if not dataset["feature"].to_index().is_unique or dataset["feature"].dims != ("feature",):
+        return "the inputs have no distinct names"
+    if dataset["kernel"].ndim or not (dataset["x_scale"] > 0).all():
+        return "the kernel or the scaling of the inputs is not one"
+    try:
+        kernel_of(dataset)
+    except ValueError as error:
+        return str(error).rstrip(".")
+    return None
+
+
+def refit_dataset(selection: Any) -> xr.Dataset:
+    """The refit of a Selection as a Dataset that predicts: ``dataset.nvsd.predict(X_new)``.
+
+    It has only the selected inputs, so that new tables need no others; where nothing was selected,
+    it has all inputs and predicts the mean.
+    """
+    fit, refit = selection.refit.fit, selection.refit
+    used = np.asarray(fit.features, dtype=bool)
+    shown = used if used.any() else np.ones_like(used)
+    history = selection.history.isel(step=int(selection.history.attrs["chosen"]))
+    data = {
+        "derivative_norm": history["derivative_norm"].values[shown],
+        "support": used[shown],
+        "n_selected": int(used.sum()),
+        "ridge_nu": float(fit.nus[0]),
+        "alpha": fit.alpha[0],
+        "points": fit.X if used.any() else np.zeros((len(fit.X), len(used))),
+        "x_mean": refit.x_mean[shown],
+        "x_scale": refit.x_scale[shown],
+        "y_mean": fit.mean,
+    }
+    names = np.array(refit.features, dtype=object)[shown]
+    groups = names if selection.groups is None else np.array(selection.groups, object)[shown]
+    return xr.Dataset(
+        {name: _variable(name, values) for name, values in data.items()},
+        coords={
+            "feature": names,
+            "group": ("feature", groups),
+            "kernel": fit.kernel.to_json(),
+            "sample": np.arange(len(fit.X)),
+        },
+        attrs={
+            "title": "kernel ridge on selected inputs",
+            "representation": "ridge",
+            "method": str(selection.method),
+            "score": float(selection.score),
+            "n_samples": len(fit.X),
+            "nvsd_version": library_version(),
+        },
+    )
+
+
+def _variable(name: str, values: Any) -> tuple[list[str], Any, dict[str, str]]:
+    """A variable of a path, for a single function."""
+    dims, long_name = VARIABLES[name]
+    return [dim for dim in dims if dim != "tau"], values, {"long_name": long_name}

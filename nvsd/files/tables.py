@@ -1,0 +1,270 @@
+"""CSV and Parquet files as tables of numbers."""
+
+from __future__ import annotations
+
+import warnings
+import zlib
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+from difflib import get_close_matches
+from numbers import Real
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from nvsd.files._words import count, existing_file, file_name, how_to_drop, listed, quoted
+
+Array = NDArray[np.float64]
+
+PARQUET = (".parquet", ".pq")
+UNNAMED = "unnamed column "
+
+
+class Table(NamedTuple):
+    """Inputs X, the target y (n,) and how many rows were left out because a value was missing."""
+
+    X: Any
+    y: Array
+    n_dropped: int
+
+
+def read_table(path: Any, separator: str = ",") -> Any:
+    """Read a CSV file (.gz too) with a header line, or a Parquet file.
+
+    Parameters
+    ----------
+    path : path
+    separator : str
+        One character, of CSV files.
+
+    Returns
+    -------
+    DataFrame
+        Its columns are distinct strings; it has at least one row.
+    """
+    place = existing_file(path)
+    frame = _parquet(place) if place.suffix.lower() in PARQUET else _csv(place, separator)
+    frame.columns = [str(name) for name in frame.columns]
+    repeated = frame.columns[frame.columns.duplicated()]
+    if len(repeated):
+        raise ValueError(
+            f"{file_name(place)} has several columns called {quoted(repeated[0])}; "
+            "give each column its own name."
+        )
+    if frame.empty:
+        raise ValueError(f"{file_name(place)} holds no rows of data; give a header line and rows.")
+    return frame
+
+
+def _csv(path: Path, separator: str) -> Any:
+    if len(separator) != 1 or separator in '"\n\r':
+        raise ValueError(f"the separator is {separator!r}; give one character, as in ',' or ';'.")
+    options: dict[str, Any] = {"sep": separator, "encoding": "utf-8-sig", "low_memory": False}
+    try:
+        with warnings.catch_warnings():
+            # pandas only warns when it throws away fields beyond the header.
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            first = pd.read_csv(
+                path.absolute(), header=None, nrows=1, dtype=str, keep_default_na=False, **options
+            )
+            # pandas would rename repeated columns; numbers stand in until they are checked.
+            names = list(range(first.shape[1]))
+            frame = pd.read_csv(path.absolute(), header=0, names=names, index_col=False, **options)
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{file_name(path)} is no UTF-8 text; save it as UTF-8.") from error
+    except pd.errors.ParserWarning as error:
+        raise ValueError(
+            f"the rows of {file_name(path)} have more fields than its header; "
+            "give every column a name."
+        ) from error
+    except (ValueError, OverflowError, EOFError, zlib.error) as error:
+        why = " ".join(str(error).removeprefix("Error tokenizing data. C error: ").split())
+        raise ValueError(
+            f"{file_name(path)} is no table ({why.rstrip('.')}); "
+            "give a CSV file with a header line."
+        ) from error
+    frame.columns = _header(path, first.iloc[0].tolist(), separator)
+    return frame
+
+
+def _header(path: Path, names: list[str], separator: str) -> list[str]:
+    others = [other for other in ";\t|," if other != separator and other in names[0]]
+    if len(names) == 1 and others:
+        raise ValueError(
+            f"{file_name(path)} has one column, {quoted(names[0])}; if {others[0]!r} separates its "
+            f"columns, say so with --separator {'tab' if others[0] == chr(9) else repr(others[0])}."
+        )
+    return [name if name.strip() else f"{UNNAMED}{i}" for i, name in enumerate(names, 1)]
+
+
+def _parquet(path: Path) -> Any:
+    try:
+        return pd.read_parquet(path.absolute(), engine="pyarrow")
+    except ImportError as error:
+        raise ValueError(
+            f"{file_name(path)} is a Parquet file, and pyarrow is not installed; run: "
+            "pip install pyarrow, or give a CSV file."
+        ) from error
+    except (OSError, ValueError, TypeError, NotImplementedError) as error:
+        raise ValueError(
+            f"{file_name(path)} cannot be read as Parquet; give another file."
+        ) from error
+
+
+def training_table(
+    frame: Any, target: str, *, drop: Iterable[str] = (), missing: str = "refuse"
+) -> Table:
+    """Split a table into inputs and target, all of them numbers that vary.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        From `read_table`.
+    target : str
+        The column to explain; all others that are not dropped are inputs.
+    drop : names of columns
+        Columns to leave out.
+    missing : {"refuse", "drop-rows"}
+        What to do about missing values.
+    """
+    dropped = list(dict.fromkeys(drop))
+    for name in (target, *dropped):
+        _refuse_unknown(frame, name, "the target" if name == target else "which was to be dropped")
+    if target in dropped:
+        raise ValueError(f"{quoted(target)} is the target; drop other columns only.")
+    inputs = [name for name in frame.columns if name != target and name not in dropped]
+    if not inputs:
+        raise ValueError(f"there is no column beside the target {quoted(target)}; give inputs.")
+    # A row index that was saved along has no name; it must not become an input unnoticed.
+    unnamed = [name for name in inputs if name.startswith(UNNAMED)]
+    if unnamed:
+        number = unnamed[0].removeprefix(UNNAMED)
+        raise ValueError(
+            f"column {number} of the table has no name; give it one, or {how_to_drop(unnamed)}."
+        )
+    numbers = _numeric(frame[[*inputs, target]], target)
+    kept = _without_missing(numbers, missing, target)
+    if len(kept) < 2:
+        raise ValueError(f"the table has {count(len(kept), 'complete row')}; give at least 2.")
+    _refuse_constant(kept, target)
+    return Table(kept[inputs], kept[target].to_numpy(), len(numbers) - len(kept))
+
+
+def input_table(frame: Any, features: Sequence[str], *, missing: str = "refuse") -> Any:
+    """The columns that a model needs, in its order; the index is the number of each row."""
+    absent = [name for name in features if name not in frame.columns]
+    if absent:
+        raise ValueError(
+            f"the table lacks the model's {'input' if len(absent) == 1 else 'inputs'} "
+            f"{listed(absent)}; give a table with all of them."
+        )
+    kept = _without_missing(_numeric(frame[list(features)], None), missing, None)
+    if kept.empty:
+        raise ValueError("every row of the table has missing values; give complete rows.")
+    return kept
+
+
+def _numeric(frame: Any, target: str | None) -> Any:
+    """All columns as float64, missing values as NaN; the index is the number of each row."""
+    columns, text = {}, []
+    for name in frame.columns:
+        values = _floats(frame[name])
+        if values is None:
+            text.append(name)
+        else:
+            columns[name] = values
+    if text:
+        _refuse_text(frame, text, target)
+    result = pd.DataFrame(columns, index=pd.RangeIndex(1, len(frame) + 1))
+    infinite = np.argwhere(np.isinf(result.to_numpy()))
+    if len(infinite):
+        row, column = infinite[0]
+        name = str(result.columns[column])
+        other = "" if name == target or target is None else f", or {how_to_drop([name])}"
+        raise ValueError(
+            f"column {quoted(name)} is infinite in row {row + 1}; correct the value{other}."
+        )
+    return result
+
+
+def _floats(column: Any) -> Array | None:
+    """The numbers of a column, or None if it holds something else."""
+    kinds = pd.api.types
+    if np.iscomplexobj(column):
+        return None
+    if kinds.is_bool_dtype(column) or kinds.is_numeric_dtype(column):
+        return np.asarray(column.to_numpy(dtype=object, na_value=np.nan).astype(float))
+    if not _is_number(column).all():
+        return None
+    numbers = pd.to_numeric(column.astype(object), errors="coerce")
+    return np.asarray(numbers.to_numpy(dtype=float, na_value=np.nan))
+
+
+def _is_number(column: Any) -> NDArray[np.bool_]:
+    """Which cells of a column of text or objects are numbers, or missing; dates are none."""
+    cells = column.astype(object)
+    numbers = pd.to_numeric(cells, errors="coerce").notna().to_numpy()
+    readable = np.array([isinstance(cell, (str, Real, Decimal)) for cell in cells], dtype=bool)
+    return np.asarray((numbers & readable) | column.isna().to_numpy())
+
+
+def _refuse_text(frame: Any, text: list[str], target: str | None) -> None:
+    first = frame[text[0]]
+    row = int((~_is_number(first)).argmax())
+    more = f" (and {count(len(text) - 1, 'other column')} of this kind)" if len(text) > 1 else ""
+    inputs = [name for name in text if name != target]
+    if target is None or not inputs:
+        what = "give numbers"
+    else:
+        what = f"code it as numbers, or {how_to_drop(inputs)}"
+    raise ValueError(
+        f"column {quoted(text[0])} holds {quoted(first.iloc[row], 40)} in row {row + 1}, which is "
+        f"no number{more}; {what}."
+    )
+
+
+def _without_missing(numbers: Any, missing: str, target: str | None) -> Any:
+    if missing not in ("refuse", "drop-rows"):
+        raise ValueError(f"missing = {missing!r} is unknown; give 'refuse' or 'drop-rows'.")
+    absent = numbers.isna().to_numpy()
+    if not absent.any():
+        return numbers
+    if missing == "drop-rows":
+        return numbers[~absent.any(axis=1)]
+    row, column = np.argwhere(absent)[0]
+    name = str(numbers.columns[column])
+    rows = int(absent.any(axis=1).sum())
+    other = "" if name == target or target is None else f", or {how_to_drop([name])}"
+    raise ValueError(
+        f"column {quoted(name)} has no value in row {row + 1} ({rows} of "
+        f"{count(len(numbers), 'row')} with missing values); leave such rows out with "
+        f"--missing drop-rows{other}."
+    )
+
+
+def _refuse_constant(numbers: Any, target: str) -> None:
+    values = numbers.to_numpy()
+    constant = [str(name) for name in numbers.columns[(values == values[0]).all(axis=0)]]
+    if target in constant:
+        raise ValueError(
+            f"the target {quoted(target)} is {numbers[target].iloc[0]:g} in every row, so there is "
+            "nothing to explain; give a target that varies."
+        )
+    if constant:
+        verb, noun = ("is", "column") if len(constant) == 1 else ("are", "columns")
+        raise ValueError(
+            f"the {noun} {listed(constant)} {verb} the same in every row, so that nothing can be "
+            f"learnt about {'it' if len(constant) == 1 else 'them'}; {how_to_drop(constant)}."
+        )
+
+
+def _refuse_unknown(frame: Any, name: str, what: str) -> None:
+    if name in frame.columns:
+        return
+    by_case = [other for other in frame.columns if other.lower() == name.lower()]
+    close = by_case or get_close_matches(name, list(frame.columns), 1)
+    hint = f"did you mean {quoted(close[0])}?" if close else f"there are {listed(frame.columns)}."
+    raise ValueError(f"there is no column {quoted(name)}, {what}; {hint}")
