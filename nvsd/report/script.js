@@ -1,0 +1,266 @@
+// Controls, the list of selected inputs, the table, and what happens when.
+
+const columns = [
+  { key: "name", title: "Input", text: (a) => data.features[a], value: (a) => data.features[a] },
+  data.groups && { key: "group", title: "Group", text: (a) => data.groups[data.groupOf[a]], value: (a) => data.groups[data.groupOf[a]] },
+  { key: "selected", title: "Selected", text: (a) => (isOn(a) ? "yes" : "no"), value: (a) => (isOn(a) ? 1 : 0), falling: true },
+  { key: "norm", title: "Derivative norm", numeric: true, value: norm, falling: true },
+  data.heldOutNorms && { key: "held-out", title: "Norm on held-out data", numeric: true, value: (a) => data.heldOutNorms[current()][a], falling: true },
+  { key: "enters", title: "Enters at τ", numeric: true, value: (a) => entry(a), falling: true },
+].filter(Boolean);
+const sorting = { column: columns.find((each) => each.key === "norm"), falling: true };
+
+// The largest τ at which an input is on.
+function entry(a) {
+  for (let t = 0; t < T; t++) if (data.support[state.mu * T + t][a] === "1") return data.taus[t];
+  return null;
+}
+
+function drawSelected() {
+  const on = selected();
+  const top = Math.max(...on.map(norm), ...(data.heldOutNorms ? on.map((a) => data.heldOutNorms[current()][a]) : []), 0) || 1;
+  byId("selected-title").textContent = `Selected: ${on.length} of ${D}`;
+  byId("selected-caption").textContent = on.length
+    ? `Derivative norms at τ = ${tauText()}.${data.heldOutNorms ? " The upright mark is the norm on held-out data." : ""}`
+    : "";
+  byId("selected").style.setProperty("--names", `${Math.max(4, ...on.map((a) => briefNames[a].length))}ch`);
+  byId("selected-list").replaceChildren(
+    on.length
+      ? make("ol", {}, ...on.map((a) => selectedRow(a, top)))
+      : make("p", { class: "caption" }, "No input. Move τ to the right to weaken the penalty."),
+  );
+}
+
+function selectedRow(a, top) {
+  const bar = make("i");
+  bar.style.width = `${(100 * norm(a)) / top}%`;
+  const track = make("span", { class: `track ${colour(a)}`, "aria-hidden": "true" }, bar);
+  if (data.heldOutNorms) {
+    const mark = make("u");
+    mark.style.left = `calc(${(100 * data.heldOutNorms[current()][a]) / top}% - 1px)`;
+    track.append(mark);
+  }
+  const row = make("li", { class: "row", "data-input": a, title: clip(data.features[a]) },
+    make("span", {}, briefNames[a]), track, make("span", {}, aligned(norm(a))));
+  row.addEventListener("pointerenter", () => light(a));
+  row.addEventListener("pointerleave", () => light(null));
+  return row;
+}
+
+function compare(a, b) {
+  const [u, v] = [sorting.column.value(a), sorting.column.value(b)];
+  if (u === null || v === null) return (u === null) - (v === null) || a - b;
+  const order = typeof u === "string" ? u.localeCompare(v, undefined, { numeric: true }) : u - v;
+  return (sorting.falling ? -order : order) || a - b;
+}
+
+// What the table shows now, in its order.
+function tableRows() {
+  const wanted = byId("find").value.trim().toLowerCase();
+  const holds = (text) => text.toLowerCase().includes(wanted);
+  return everyInput
+    .filter((a) => !wanted || holds(data.features[a]) || (data.groups && holds(data.groups[data.groupOf[a]])))
+    .sort(compare);
+}
+
+function drawTable() {
+  const rows = tableRows().map((a) =>
+    make("tr", { class: isOn(a) ? "on" : "off" }, ...columns.map((column) => {
+      if (column.numeric) return make("td", { class: `num ${column.key}` }, aligned(column.value(a)));
+      const text = column.text(a);
+      const cell = make(column.key === "name" ? "th" : "td", { class: column.key, scope: column.key === "name" ? "row" : null }, shorten(text, 60));
+      if (text.length > 60) cell.title = text;
+      return cell;
+    })));
+  document.querySelector("#table tbody").replaceChildren(...rows);
+}
+
+function drawHead() {
+  const cells = columns.map((column) => {
+    const button = make("button", { type: "button" }, column.title);
+    button.addEventListener("click", () => {
+      sorting.falling = sorting.column === column ? !sorting.falling : Boolean(column.falling);
+      sorting.column = column;
+      markSorted(cells);
+      drawTable();
+    });
+    return make("th", { scope: "col", class: `${column.numeric ? "num " : ""}${column.key}` }, button);
+  });
+  document.querySelector("#table thead").replaceChildren(make("tr", {}, ...cells));
+  markSorted(cells);
+}
+
+function markSorted(cells) {
+  cells.forEach((cell, i) => {
+    if (columns[i] === sorting.column) cell.setAttribute("aria-sort", sorting.falling ? "descending" : "ascending");
+    else cell.removeAttribute("aria-sort");
+  });
+}
+
+function csv() {
+  const quote = (value) => (/[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);
+  const cell = (column, a) => (column.numeric ? String(column.value(a) ?? "") : quote(column.text(a)));
+  const head = columns.map((column) => quote(column.title)).join(",");
+  return [head, ...tableRows().map((a) => columns.map((column) => cell(column, a)).join(","))].join("\r\n") + "\r\n";
+}
+
+async function copyTable() {
+  const text = csv();
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    const area = make("textarea", { class: "hidden", "aria-hidden": "true" });
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    document.execCommand("copy");
+    area.remove();
+    byId("copy").focus();
+  }
+  byId("copied").textContent = `${plural(tableRows().length, "row")} copied`;
+  setTimeout(() => (byId("copied").textContent = ""), 4000);
+}
+
+function drawLegend() {
+  const place = byId("path-legend");
+  if (!data.groups) {
+    if (D > 7) place.append(make("span", { class: "key cx" }, `in colour: the 7 inputs that are strongest over the whole path; grey: the other ${D - 7}`));
+    return;
+  }
+  const slots = new Map();
+  data.groupOf.forEach((g, a) => data.colours[a] >= 0 && slots.set(g, data.colours[a]));
+  for (const [g, slot] of [...slots].sort((p, q) => p[1] - q[1])) {
+    place.append(make("span", { class: `key c${slot}`, title: data.groups[g] }, groupNames[g]));
+  }
+  const others = data.groups.length - slots.size;
+  if (others) place.append(make("span", { class: "key cx" }, plural(others, "other group")));
+}
+
+function drawAbout() {
+  const { samples, kernel, penalty, nu, version } = data.about;
+  const missing = [
+    !data.errors && "validation=(X, y) for the error on held-out data",
+    !data.effects && "X for the effects",
+    !data.fit && "y for predicted against observed",
+  ].filter(Boolean);
+  const made = [
+    samples && plural(samples, "sample"), plural(D, "input"), kernel, penalty && `penalty ${penalty}`,
+    nu !== null && `ν = ${number(nu)}`, version && `nvsd ${version}`,
+  ].filter(Boolean);
+  const paragraph = (title, text) => make("p", {}, make("strong", {}, title), ` ${text}`);
+  byId("about-text").append(
+    paragraph("Selected", "means that the derivative is not zero at the samples. A zero says that the function is flat in that input there, not that it ignores the input elsewhere; a refit on the selected inputs does ignore the others, and is what to predict with."),
+    paragraph("Many inputs at once", "can be the exact answer: with few samples the minimiser may switch on all inputs together. The order of the norms still ranks them."),
+    paragraph("Certified", "means that a proof, the duality gap, bounds how far the objective is from its minimum. It is about the objective; small norms may still move a little with more iterations."),
+    paragraph("Made from", `${made.join(", ")}.`),
+    ...(missing.length ? [paragraph("Not given", `${missing.join("; ")}.`)] : []),
+  );
+}
+
+function drawJumps() {
+  if (!data.errors) return;
+  const { least, simple, chosen } = data.errors;
+  const jump = (text, point) => {
+    if (!point) return;
+    const button = make("button", { type: "button", "data-jump": text }, text);
+    button.addEventListener("click", () => {
+      if (data.mus && data.errors.error.length > 1) setMu(point.curve);
+      setTau(point.tau);
+    });
+    byId("jumps").append(button);
+  };
+  jump("Chosen", chosen);
+  jump("1-SE", simple);
+  jump("Least error", least);
+}
+
+let pending = 0;
+let spoken = 0;
+
+// Everything that depends on τ, at most once per frame.
+function refresh() {
+  const slider = byId("tau");
+  slider.value = state.tau;
+  slider.setAttribute("aria-valuetext", `τ = ${tauText()}, ${selected().length} of ${plural(D, "input")} selected`);
+  byId("tau-value").textContent = tauText();
+  hold(byId("answer"), ...answer());
+  hold(byId("facts"), ...facts());
+  clearTimeout(spoken);
+  spoken = setTimeout(() => (byId("status").textContent = announcement()), 400);
+  updatePath();
+  drawSelected();
+  if (data.errors) drawErrors();
+  if (data.certificate) drawCertificate();
+  if (data.effects) drawEffects();
+  if (data.fit) drawFit();
+  drawTable();
+  readout();
+}
+
+function setTau(t) {
+  state.tau = Math.min(Math.max(t, 0), T - 1);
+  cancelAnimationFrame(pending);
+  pending = requestAnimationFrame(refresh);
+}
+
+function setMu(m) {
+  state.mu = m;
+  byId("mu").value = m;
+  drawPath();
+  setTau(state.tau);
+}
+
+function drawAll() {
+  release();
+  drawPath();
+  if (data.history) drawHistory();
+  refresh();
+}
+
+function setTheme() {
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const isDark = () => (document.documentElement.dataset.theme ?? (dark.matches ? "dark" : "light")) === "dark";
+  const show = () => byId("theme").setAttribute("aria-pressed", isDark());
+  byId("theme").addEventListener("click", () => {
+    document.documentElement.dataset.theme = isDark() ? "light" : "dark";
+    show();
+  });
+  dark.addEventListener("change", show);
+  show();
+}
+
+function start() {
+  byId("question").textContent = `Which inputs does ${target} depend on?`;
+  for (const id of ["errors", "history", "certificate", "effects", "fit"]) byId(id).hidden = !data[id];
+  const beside = ["errors", "history", "certificate", !data.effects && "fit"].filter((id) => data[id]);
+  for (const id of beside) byId(id).classList.add(["full", "half", "third", "half"][beside.length - 1]);
+  byId("effects").classList.add(data.fit ? "large" : "full");
+  if (data.effects) byId("fit").classList.add("small");
+  byId("opened").textContent = opening();
+  const slider = byId("tau");
+  slider.max = T - 1;
+  slider.disabled = T === 1;
+  slider.addEventListener("input", () => setTau(Number(slider.value)));
+  if (data.mus) {
+    byId("mu-label").hidden = false;
+    byId("mu").append(...data.mus.map((mu, m) => make("option", { value: m }, number(mu))));
+    byId("mu").value = state.mu;
+    byId("mu").addEventListener("change", () => setMu(Number(byId("mu").value)));
+  }
+  byId("find").addEventListener("input", drawTable);
+  byId("copy").addEventListener("click", copyTable);
+  setTheme();
+  drawLegend();
+  drawJumps();
+  drawHead();
+  drawAbout();
+  drawAll();
+  let width = document.documentElement.clientWidth;
+  addEventListener("resize", () => {
+    if (document.documentElement.clientWidth === width) return;
+    width = document.documentElement.clientWidth;
+    drawAll();
+  });
+}
+
+start();
