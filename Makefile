@@ -10,15 +10,24 @@ CODE := nvsd reference tests asv_benchmarks docs
 # One BLAS thread per process: parallel tests do not fight for cores, timings repeat.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 PYTEST := $(ONE_THREAD) $(PY) -m pytest -n $(WORKERS)
-ASV := cd asv_benchmarks && $(ONE_THREAD) ../$(PY) -m asv
+
+# Peers may use both cores, so nvsd does too; the number of threads is kept with the results.
+BENCH_THREADS ?= 2
+ASV = cd asv_benchmarks && OMP_NUM_THREADS=$(BENCH_THREADS) \
+	OPENBLAS_NUM_THREADS=$(BENCH_THREADS) MKL_NUM_THREADS=$(BENCH_THREADS) ../$(PY) -m asv
+# Results of the working tree are kept under its last commit.
+ASV_RUN = $(ASV) run --python=same --show-stderr --set-commit-hash "$$(git rev-parse HEAD)"
+# What bench-compare looks at, and how much slower is too slow; ratios to peers are left out.
+BENCH ?= ^(kernels|representations|solver|paths|growth|after|selection)[.].*[.](time|peakmem)_
+FACTOR ?= 1.15
 
 STAMP := $(VENV)/.complete
 DOCS_STAMP := $(VENV)/.complete-docs
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help venv demo test test-all lint format coverage bench bench-full bench-compare \
-	bench-machine docs wheel lock clean
+.PHONY: help venv demo test test-all lint format coverage bench bench-full bench-check \
+	bench-report bench-compare bench-machine docs wheel lock clean
 
 help:  ## print this list
 	@awk -F ':.*  ## ' '/^[a-z-]+:.*  ## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
@@ -66,17 +75,29 @@ coverage: $(STAMP)  ## line and branch coverage of nvsd, in htmlcov/
 bench-machine: $(STAMP)
 	@$(ASV) machine --yes >/dev/null
 
-bench: bench-machine  ## quick benchmarks of the working tree
-	$(ASV) run --python=same --quick --show-stderr --set-commit-hash "$$(git rev-parse HEAD)"
+bench: bench-machine  ## benchmarks at the paper's sizes (BENCH_THREADS=2)
+	$(ASV_RUN) --bench '^(?!full_)'
 
-bench-full: bench-machine  ## every benchmark, the slow peers too
-	NVSD_BENCH_FULL=1 && export NVSD_BENCH_FULL && \
-	$(ASV) run --python=same --show-stderr --set-commit-hash "$$(git rev-parse HEAD)"
+# Two runs, because asv saves only at the end of one.
+bench-full: bench  ## every benchmark, the large sizes and slow peers too: over an hour
+	$(ASV_RUN) --bench '^full_'
 
-bench-compare: bench-machine  ## BASE=commit HEAD=commit: fails when HEAD is slower
+bench-report: $(STAMP)  ## docs/performance.md from the stored results
+	$(PY) docs/scripts/performance.py
+
+bench-check: BENCH_THREADS = 1
+bench-check: bench-machine  ## does every benchmark import, does each run at its smallest size
+	$(ASV) check --python=same
+	$(ASV) run --python=same --quick --dry-run --show-stderr \
+		--bench '^(environment|kernels|representations|solver|after|selection)[.].*30[)]$$' \
+		--bench '^paths[.]Path[.].*30[)]$$'
+
+# Two rounds of three samples: with fewer asv's test cannot find a difference significant.
+bench-compare: bench-machine  ## BASE=commit HEAD=commit [BENCH=regex]: fails when HEAD is slower
 	@test -n "$(BASE)" && test -n "$(HEAD)" || \
 		{ echo "say what to compare: make bench-compare BASE=main HEAD=my-branch"; exit 2; }
-	$(ASV) continuous --show-stderr "$(BASE)" "$(HEAD)"
+	$(ASV) continuous --show-stderr --factor $(FACTOR) --bench '$(BENCH)' \
+		--attribute rounds=2 --attribute repeat=3 "$(BASE)" "$(HEAD)"
 
 docs: $(DOCS_STAMP)  ## the HTML documentation, in docs/_build/html
 	$(ONE_THREAD) $(PY) -m sphinx -W --keep-going -b html docs docs/_build/html

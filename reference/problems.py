@@ -12,7 +12,14 @@ from numpy.typing import ArrayLike
 
 from nvsd.kernels import Kernel
 from nvsd.penalties import Penalty
-from reference.objective import Objective, Solution, check_not_negative, eigen_root, objective
+from reference.objective import (
+    Array,
+    Objective,
+    Solution,
+    check_not_negative,
+    eigen_root,
+    objective,
+)
 
 Statement = tuple[cp.Expression, list[cp.Expression], cp.Expression]
 
@@ -43,7 +50,7 @@ def solve(
     tau, nu : float
         Not negative.
     **settings
-        As for `Problem`: form, solver, tol, center, and the solver's own options.
+        As for `Problem`: form, variable, solver, tol, center, and the solver's own options.
 
     Returns
     -------
@@ -62,9 +69,12 @@ class Problem:
         As for `solve`.
     form : {"alpha_beta", "omega"}
         State the problem as in Proposition 2 or as in Proposition 3.
+    variable : {"theta", "omega"}
+        What the solver's variables are: θ and φ, see the notes, or plainly ω, as whoever copies
+        the paper's formula into CVXPY would have it. That is slower and less accurate.
     solver : {"CLARABEL", "SCS"}
-    tol : float
-        The solver's tolerance, in units of ‖y‖²/n.
+    tol : float, optional
+        The solver's tolerance, in units of ‖y‖²/n; None leaves what CVXPY gives the solver.
     center : bool
         Take the mean off y first.
     **options
@@ -72,7 +82,7 @@ class Problem:
 
     Notes
     -----
-    Three things help the solver and leave the problem as it is. The solver's variable is θ, with
+    Three things help the solver and leave the problem as it is. Its variable is θ, with
     ω = R(RᵀR)⁻¹θ: every f of the paper's form has such an ω, and in terms of ω itself Clarabel can
     report a gap of 1e-9 where it is off by 1e-4 (Gaussian kernel, width 4, ν = 1e-6). y is divided
     by its root mean square. And φ stands for the derivatives, as in the paper's section 4.2: the
@@ -88,31 +98,50 @@ class Problem:
         penalty: Penalty,
         nu: float,
         form: str = "alpha_beta",
+        variable: str = "theta",
         solver: str = "CLARABEL",
-        tol: float = 1e-9,
+        tol: float | None = 1e-9,
         center: bool = True,
         **options: Any,
     ) -> None:
-        if form not in FORMS:
-            raise ValueError(f"form is {form!r}; it must be one of {', '.join(FORMS)}")
-        if solver not in TOLERANCES:
-            raise ValueError(f"solver is {solver!r}; it must be one of {', '.join(TOLERANCES)}")
-        self.objective = o = objective(X, y, kernel, penalty, nu, center)
+        for name, value, allowed in (
+            ("form", form, FORMS),
+            ("variable", variable, VARIABLES),
+            ("solver", solver, TOLERANCES),
+        ):
+            if value not in allowed:
+                raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(allowed)}")
+        self.objective = objective(X, y, kernel, penalty, nu, center)
         self.solver, self.tol = solver, tol
-        self.options = dict.fromkeys(TOLERANCES[solver], tol) | options
-        self.unit = float(np.sqrt(np.mean(o.y**2))) or 1.0
+        self.options = ({} if tol is None else dict.fromkeys(TOLERANCES[solver], tol)) | options
+        self.unit = float(np.sqrt(np.mean(self.objective.y**2))) or 1.0
         self.tau = cp.Parameter(nonneg=True)
-        theta = cp.Variable(o.root.shape[1])
-        self.omega = (o.root / np.sum(o.root**2, axis=0)) @ theta
-        f, derivatives, coordinates = FORMS[form](o, self.omega)
-        phi = cp.Variable((o.d, o.n))
-        self.link = cp.vstack(derivatives) == phi
+        self.omega, phi = VARIABLES[variable](self.objective)
+        f, derivatives, coordinates = FORMS[form](self.objective, self.omega)
+        self.link = None if phi is None else cp.vstack(derivatives) == phi
+        norms = self._norms(derivatives if phi is None else list(phi))
+        self.problem = self._minimise(f, norms, derivatives, coordinates)
+
+    def _norms(self, phi: list[cp.Expression]) -> cp.Expression:
+        """Σ_t w_t ‖φ_t‖/√n, from the derivatives of each input."""
+        o = self.objective
+        each = [w * cp.norm(cp.hstack([phi[a] for a in index])) for w, index in o.terms.norms]
+        return sum(each) / np.sqrt(o.n)
+
+    def _minimise(
+        self,
+        f: cp.Expression,
+        norms: cp.Expression,
+        derivatives: list[cp.Expression],
+        coordinates: cp.Expression,
+    ) -> cp.Problem:
+        o = self.objective
         J1 = cp.sum_squares(o.y / self.unit - f) / o.n
-        norms = sum(w * cp.norm(phi[index], "fro") for w, index in o.terms.norms) / np.sqrt(o.n)
         squares = sum(map(cp.sum_squares, derivatives)) / o.n
         J2 = norms / self.unit + o.terms.ridge * squares
         J3 = cp.sum_squares(coordinates)
-        self.problem = cp.Problem(cp.Minimize(J1 + self.tau * J2 + nu * J3), [self.link])
+        constraints = [] if self.link is None else [self.link]
+        return cp.Problem(cp.Minimize(J1 + self.tau * J2 + o.nu * J3), constraints)
 
     def solve(self, tau: float) -> Solution:
         """The minimiser at this τ; warns where its accuracy is far from the tolerance."""
@@ -127,21 +156,59 @@ class Problem:
                 f"{self.solver} ended with the status {self.problem.status} at tau = {tau}; "
                 "standardise X, or choose a larger tol"
             )
+        omega = self.unit * self.omega.value
         solution = self.objective.solution(
-            self.unit * self.omega.value,
-            self.unit * self.link.dual_value,
+            omega,
+            self._witness(omega, tau),
             tau,
             status=self.problem.status,
             solver=self.solver,
             n_iter=self.problem.solver_stats.num_iters,
         )
-        if 1e4 * self.tol * self.unit**2 < solution.accuracy < np.inf:
+        asked = np.inf if self.tol is None else 1e4 * self.tol * self.unit**2
+        if asked < solution.accuracy < np.inf:
             warnings.warn(
                 f"the solution at tau = {tau} is only accurate to {solution.accuracy:.1e}; "
                 "standardise X, or choose another tol",
                 stacklevel=2,
             )
         return solution
+
+    def _witness(self, omega: Array, tau: float) -> Array:
+        """The multiplier of φ = Zω, (d, n): the solver's own, where φ is one of its variables.
+
+        Without it there are two guesses, of which the better one is taken: the slope of τ·J2's
+        norms, right where no derivative vanishes, and what stationarity makes of β, right where G
+        is regular.
+        """
+        o = self.objective
+        if self.link is not None:
+            return self.unit * self.link.dual_value
+        phi = o.derivatives(omega)
+        slope = np.zeros_like(phi)
+        for w, index in o.terms.norms:
+            norm = np.linalg.norm(phi[index]) or 1.0
+            slope[index] += tau * w / (np.sqrt(o.n) * norm) * phi[index]
+        squares = 2 * tau * o.terms.ridge / o.n * phi
+        from_beta = -2 * o.nu * omega[o.n :].reshape(phi.shape) - squares
+        return max(slope, from_beta, key=lambda u: o.lower_bound(u, tau))
+
+
+def _theta(o: Objective) -> tuple[cp.Expression, cp.Variable]:
+    """ω = R(RᵀR)⁻¹θ, and φ."""
+    theta = cp.Variable(o.root.shape[1])
+    return (o.root / np.sum(o.root**2, axis=0)) @ theta, cp.Variable((o.d, o.n))
+
+
+def _plain_omega(o: Objective) -> tuple[cp.Variable, None]:
+    """ω and nothing else."""
+    return cp.Variable(len(o.G)), None
+
+
+VARIABLES: dict[str, Callable[[Objective], tuple[cp.Expression, cp.Variable | None]]] = {
+    "theta": _theta,
+    "omega": _plain_omega,
+}
 
 
 def _alpha_beta(o: Objective, omega: cp.Expression) -> Statement:
