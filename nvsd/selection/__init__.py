@@ -20,15 +20,18 @@ from nvsd.progress import progress_bar
 from nvsd.ridge import fit_ridge
 from nvsd.selection.candidates import Candidate, Method, judge
 from nvsd.selection.inputs import make_task
-from nvsd.selection.pool import METHODS as BASE
-from nvsd.selection.pool import default_methods, pool
+from nvsd.selection.pooling import POOLED, default_methods, pool
 from nvsd.selection.result import Refit, Selection, history
-from nvsd.selection.stability import stability
+from nvsd.selection.subsamples import stability
 from nvsd.selection.task import Task
 
 __all__ = ["METHODS", "Refit", "Selection", "select"]
 
-METHODS: dict[str, Callable[..., list[Candidate]]] = BASE | {"stability": stability, "pool": pool}
+METHODS: dict[str, Callable[..., list[Candidate]]] = {
+    **POOLED,
+    "stability": stability,
+    "pool": pool,
+}
 
 
 def select(
@@ -108,7 +111,7 @@ def select(
     **options
         Of the method. "support", "rank" and "adaptive": n_taus, tau_ratio, tol of the path;
         "adaptive": stages; "reweight": rounds; "stability": base, n_pairs, threshold; "pool":
-        methods. See the functions of these names in `nvsd.selection`.
+        methods. See the functions in `nvsd.selection.METHODS`.
 
     Returns
     -------
@@ -124,19 +127,34 @@ def select(
     >>> result.selected
     ['x0', 'x1', 'x2', 'x6', 'x7', 'x8']
     """
-    given = (kernel, groups, penalty, nu, validation, cv, nus, widths, rule)
-    task, inputs, labels = make_task(X, y, *given, standardize, random_state, n_jobs)
+    task, inputs = make_task(
+        X,
+        y,
+        kernel=kernel,
+        groups=groups,
+        penalty=penalty,
+        nu=nu,
+        validation=validation,
+        cv=cv,
+        nus=nus,
+        widths=widths,
+        rule=rule,
+        standardize=standardize,
+        random_state=random_state,
+        n_jobs=n_jobs,
+    )
     propose = _method(task, method, options)
     unit = "fold" if validation is None else "set"
     with progress_bar(progress, None, method, unit) as tick:
         judged = judge(task, propose, tick)
     best = judged.best(rule)
-    support, nu = judged.candidates[best].support, judged.nu[best]
-    fit = fit_ridge(task.X, task.y, task.kernels[judged.kernel[best]], nu, support)
+    support = judged.candidates[best].support
+    best_kernel = task.kernels[judged.kernel[best]]
+    fit = fit_ridge(task.X, task.y, best_kernel, judged.nu[best], support)
     return Selection(
         support=support,
         features=task.features,
-        groups=labels,
+        groups=task.groups,
         method=method,
         history=history(task, judged, method, best),
         refit=Refit(fit, inputs),

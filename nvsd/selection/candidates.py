@@ -63,7 +63,10 @@ class Judged:
     kernel: NDArray[np.intp]
 
     def best(self, rule: str) -> int:
-        """The candidate of least error, or the smallest one within a standard error of it."""
+        """The candidate of least error, or the smallest one within a standard error of it.
+
+        Of equal errors the smaller set wins, and of equal sizes the first.
+        """
         size = np.array([candidate.support.sum() for candidate in self.candidates])
         least = int(np.lexsort((size, self.error))[0])
         limit = self.error[least] * (1 + TIE)
@@ -89,17 +92,23 @@ def judge(task: Task, method: Method, tick: Tick = None) -> Judged:
     if isinstance(task.held_out, tuple):
         error, se = _errors(task, candidates, task.held_out, tick)
     else:
-        calls = (delayed(_fold)(task, method, train, test) for train, test in splits(task))
+        calls = (delayed(_fold)(task, method, train, test) for train, test in _splits(task))
         folds = Parallel(task.n_jobs)(_told(calls, tick))
-        error = np.mean(folds, axis=0)
-        se = np.std(folds, axis=0, ddof=1) / np.sqrt(len(folds))
-    index = np.arange(len(candidates))
-    kernel, nu = np.unravel_index(error.reshape(len(error), -1).argmin(axis=1), error.shape[1:])
-    where = index, kernel, nu
+        error, se = np.mean(folds, axis=0), _standard_error(np.array(folds), axis=0)
+    # Below the rounding of y all errors are the same.
+    error = np.maximum(error, (8 * np.finfo(float).eps * np.abs(task.y).max()) ** 2)
+    best = error.reshape(len(error), -1).argmin(axis=1)
+    kernel, nu = np.unravel_index(best, error.shape[1:])
+    where = np.arange(len(candidates)), kernel, nu
     return Judged(candidates, error[where], se[where], task.nus[nu], kernel)
 
 
-def splits(task: Task) -> list[Any]:
+def _standard_error(values: Array, axis: int) -> Array:
+    """Of the mean; 0 for the mean of one value."""
+    return np.asarray(values.std(axis=axis) / np.sqrt(max(1, values.shape[axis] - 1)))
+
+
+def _splits(task: Task) -> list[Any]:
     """The folds as (train, test)."""
     held_out = task.held_out
     return held_out if isinstance(held_out, list) else list(held_out.split(task.X, task.y))
@@ -114,15 +123,12 @@ def _fold(task: Task, method: Method, train: NDArray[Any], test: NDArray[Any]) -
 def _errors(
     task: Task, candidates: list[Candidate], held_out: tuple[Array, Array], tick: Tick = None
 ) -> tuple[Array, Array]:
-    """Mean squared errors and their standard errors, (candidates, kernels, nus)."""
-    keys = [candidate.support.tobytes() for candidate in candidates]
-    sets = dict(zip(keys, (candidate.support for candidate in candidates), strict=True))
+    """Mean squared errors and their standard errors, each (candidates, kernels, nus)."""
+    sets = {candidate.support.tobytes(): candidate.support for candidate in candidates}
     calls = (delayed(_error)(task, support, *held_out) for support in sets.values())
-    found = Parallel(task.n_jobs)(_told(calls, tick))
-    position = {key: i for i, key in enumerate(sets)}
-    index = [position[key] for key in keys]
-    error, se = np.moveaxis(np.array(found), 1, 0)
-    return error[index], se[index]
+    known = dict(zip(sets, Parallel(task.n_jobs)(_told(calls, tick)), strict=True))
+    found = np.array([known[candidate.support.tobytes()] for candidate in candidates])
+    return found[:, 0], found[:, 1]
 
 
 def _error(task: Task, support: Mask, X: Array, y: Array) -> Array:
@@ -131,7 +137,7 @@ def _error(task: Task, support: Mask, X: Array, y: Array) -> Array:
     for i, kernel in enumerate(task.kernels):
         squares = (fit_ridge(task.X, task.y, kernel, task.nus, support).predict(X) - y) ** 2
         error[0, i] = squares.mean(axis=1)
-        error[1, i] = squares.std(axis=1) / np.sqrt(max(1, len(y) - 1))
+        error[1, i] = _standard_error(squares, axis=1)
     return error
 
 

@@ -54,6 +54,7 @@ class Inputs(NamedTuple):
 def make_task(
     X: ArrayLike,
     y: ArrayLike,
+    *,
     kernel: Kernel | None,
     groups: Groups | None,
     penalty: Penalty | None,
@@ -66,43 +67,48 @@ def make_task(
     standardize: bool,
     random_state: int,
     n_jobs: int | None,
-) -> tuple[Task, Inputs, tuple[str, ...] | None]:
-    """Return the task, how the kernel sees the inputs, and the group of each if there are any."""
-    rows = ArrayRows(X, y)
-    rows = rows.standardized() if standardize else rows
-    inputs = Inputs(rows.features, rows.mean, rows.scale)
-    if kernel is None:
-        kernel = Gaussian(neighbour_width(rows.X))
-    if not isinstance(kernel, Kernel):
-        raise ValueError(f"kernel = {kernel!r} is no kernel; give one of nvsd.kernels.")
-    if penalty is not None and not isinstance(penalty, Penalty):
-        raise ValueError(f"penalty = {penalty!r} is no penalty; give one of nvsd.penalties.")
+) -> tuple[Task, Inputs]:
+    """Return the task, and how the kernel sees the inputs."""
     if rule not in ("min", "1se"):
         raise ValueError(f"rule = {rule!r} is unknown; give 'min' or '1se'.")
     if not is_number(random_state, Integral) or random_state < 0:
         raise ValueError(f"random_state = {random_state!r} is no seed; give an integer >= 0.")
-    if groups is None and isinstance(penalty, GroupLasso):
-        groups = penalty.groups
-    units, labels = np.arange(len(rows.features)), None
-    if groups is not None:
-        bound = GroupLasso(groups).bind(rows.features)
-        units, labels = bound.labels, tuple(bound.group_names[g] for g in bound.labels)
+    rows = ArrayRows(X, y)
+    rows = rows.standardized() if standardize else rows
+    inputs = Inputs(rows.features, rows.mean, rows.scale)
+    kernel = Gaussian(neighbour_width(rows.X)) if kernel is None else kernel
+    if not isinstance(kernel, Kernel):
+        raise ValueError(f"kernel = {kernel!r} is no kernel; give one of nvsd.kernels.")
+    penalty, labels = _structure(penalty, groups, rows.features)
     task = Task(
         X=rows.X,
         y=rows.y,
         features=rows.features,
-        units=units,
+        groups=labels,
         kernels=(kernel,) if widths is None else _widths(kernel, widths),
         nus=default_nus(kernel, rows.X) if nus is None else _numbers("nus", nus),
-        held_out=_held_out(rows, inputs, validation, cv, random_state),
+        held_out=_held_out(len(rows.X), inputs, validation, cv, random_state),
         rule=rule,
         kernel=kernel,
-        penalty=penalty or (Lasso() if groups is None else GroupLasso(groups)),
+        penalty=penalty,
         nu=check_non_negative("nu", nu),
         seed=int(random_state),
         n_jobs=n_jobs,
     )
-    return task, inputs, labels
+    return task, inputs
+
+
+def _structure(
+    penalty: Penalty | None, groups: Groups | None, features: tuple[str, ...]
+) -> tuple[Penalty, tuple[str, ...] | None]:
+    """The penalty of the path, and the group of each input if there are groups."""
+    if groups is None and isinstance(penalty, GroupLasso):
+        groups = penalty.groups
+    if penalty is None:
+        penalty = Lasso() if groups is None else GroupLasso(groups)
+    if not isinstance(penalty, Penalty):
+        raise ValueError(f"penalty = {penalty!r} is no penalty; give one of nvsd.penalties.")
+    return penalty, None if groups is None else tuple(GroupLasso(groups).group_labels(features))
 
 
 def check_count(name: str, value: object) -> int:
@@ -126,7 +132,7 @@ def _numbers(name: str, values: ArrayLike) -> Array:
     return np.asarray(np.unique(numbers)[::-1])
 
 
-def _held_out(rows: ArrayRows, inputs: Inputs, validation: Any, cv: Any, seed: int) -> Any:
+def _held_out(n: int, inputs: Inputs, validation: Any, cv: Any, seed: int) -> Any:
     """Validation data (X, y), a splitter, or a list of splits."""
     if validation is not None:
         if not isinstance(validation, (tuple, list)) or len(validation) != 2:
@@ -135,7 +141,6 @@ def _held_out(rows: ArrayRows, inputs: Inputs, validation: Any, cv: Any, seed: i
         if len(points) < 2:
             raise ValueError("validation X has fewer than 2 rows; give more, or use cv instead.")
         return points, check_target(validation[1], len(points))
-    n = len(rows.X)
     if is_number(cv, Integral):
         if not 2 <= cv <= n:
             raise ValueError(f"cv = {cv} is not allowed; give from 2 to {n} folds, one per row.")

@@ -78,7 +78,7 @@ def _ranked(task: Task, path: Path, method: str, origin: str) -> list[list[Candi
 
 
 def _prepare(task: Task) -> Prepared:
-    return prepare(task.X, kernel=task.kernel, nu=task.nu)
+    return prepare(task.X, kernel=task.kernel, nu=task.nu, progress=False)
 
 
 def _path(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -32,8 +33,8 @@ class Task:
     X, y : (n, d) and (n,) arrays
         Samples, as the kernel sees them, and target.
     features : tuple of str
-    units : (d,) int array
-        The unit 0..U-1 of each input.
+    groups : tuple of str or None
+        The group of each input.
     kernels : tuple of Kernel
         One for each width that kernel ridge may have.
     nus : array
@@ -50,7 +51,7 @@ class Task:
     X: Array
     y: Array
     features: tuple[str, ...]
-    units: NDArray[np.intp]
+    groups: tuple[str, ...] | None
     kernels: tuple[Kernel, ...]
     nus: Array
     held_out: Any
@@ -60,6 +61,13 @@ class Task:
     nu: float
     seed: int
     n_jobs: int | None
+
+    @cached_property
+    def units(self) -> NDArray[np.intp]:
+        """The unit 0..U-1 of each input."""
+        labels = self.features if self.groups is None else self.groups
+        number = {label: i for i, label in enumerate(dict.fromkeys(labels))}
+        return np.array([number[label] for label in labels])
 
     @property
     def levels(self) -> Array:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from nvsd._checks import is_number
 from nvsd.selection.candidates import Candidate, judge, nested
 from nvsd.selection.inputs import check_count
-from nvsd.selection.pool import METHODS, check_methods
+from nvsd.selection.pooling import POOLED, check_methods
 from nvsd.selection.task import Array, Mask, Task
 
 
@@ -49,5 +49,5 @@ def _pick(task: Task, base: str, half: NDArray[np.intp], other: NDArray[np.intp]
     """What the base method selects from one half."""
     given = isinstance(task.held_out, tuple)
     held_out = task.held_out if given else (task.X[other], task.y[other])
-    judged = judge(task.rows(half, held_out=held_out), METHODS[base])
+    judged = judge(task.rows(half, held_out=held_out), POOLED[base])
     return judged.candidates[judged.best(task.rule)].support

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Sequence
 
 from nvsd.monomials import degree_and_offset, n_monomials
 from nvsd.selection.candidates import Candidate
-from nvsd.selection.eliminate import eliminate, reweight
+from nvsd.selection.elimination import eliminate, reweight
 from nvsd.selection.paths import adaptive, rank, support
 from nvsd.selection.task import Task
 
-METHODS: dict[str, Callable[..., list[Candidate]]] = {
+POOLED: dict[str, Callable[..., list[Candidate]]] = {
     method.__name__: method for method in (eliminate, reweight, support, rank, adaptive)
 }
 LARGEST_PATH = 2500  # order of the linear systems up to which the pool has a path: a few seconds
@@ -25,7 +25,7 @@ def pool(task: Task, *, methods: Sequence[str] | None = None) -> list[Candidate]
     ranking where inputs repeat each other.
     """
     names = default_methods(task) if methods is None else check_methods(methods)
-    return [candidate for name in names for candidate in METHODS[name](task)]
+    return [candidate for name in names for candidate in POOLED[name](task)]
 
 
 def default_methods(task: Task) -> list[str]:
@@ -38,8 +38,8 @@ def default_methods(task: Task) -> list[str]:
 def check_methods(methods: Iterable[str]) -> list[str]:
     """Return the names of methods that need no other one."""
     names = list(methods)
-    unknown = [name for name in names if name not in METHODS]
+    unknown = [name for name in names if name not in POOLED]
     if unknown or not names:
         given = repr(unknown[0]) if unknown else "an empty list"
-        raise ValueError(f"{given} is no method; give some of {', '.join(METHODS)}.")
+        raise ValueError(f"{given} is no method; give some of {', '.join(POOLED)}.")
     return names
