@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[np.float64]
 
+LARGEST = 1e100  # of the samples
+
 
 def is_number(value: object, kind: type = Real) -> bool:
     """Whether the value is a number of this kind; True and False are none."""
@@ -65,6 +67,11 @@ def check_samples(X: ArrayLike) -> tuple[Array, tuple[str, ...]]:
     points = check_points(X)
     if len(points) < 2:
         raise ValueError(f"X has {len(points)} row; give at least 2 samples.")
+    if np.abs(points).max() > LARGEST:
+        raise ValueError(
+            f"X holds values beyond {LARGEST:g}, whose squares leave the range of floating-point "
+            "numbers; give X in other units."
+        )
     return np.ascontiguousarray(points), feature_names(X, points.shape[1])
 
 
@@ -90,3 +97,17 @@ def check_target(y: ArrayLike, n: int) -> Array:
     if not np.isfinite(target).all():
         raise ValueError("y holds NaN or infinite values; give finite numbers.")
     return target
+
+
+def refuse_rounding(nu: float, largest: float) -> None:
+    """Refuse a ν below the rounding errors of a kernel: no program could tell what it asks for."""
+    if not math.isfinite(largest):
+        raise ValueError(
+            "the values of the kernel are too large for floating-point numbers; standardize X."
+        )
+    rounding = float(np.finfo(float).eps) * largest
+    if 0 < nu < rounding:
+        raise ValueError(
+            f"nu = {nu:g} is lost in the rounding errors of the kernel, whose values are up to "
+            f"{largest:.0e}; standardize X, or give nu >= {rounding:.0e}."
+        )

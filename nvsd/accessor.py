@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -11,14 +12,17 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from nvsd._checks import check_points, check_target
+from nvsd.blocks import rows_of
 from nvsd.kernels import Kernel
 from nvsd.landmarks import evaluate_landmarks
 from nvsd.monomials import Monomials, degree_and_offset
+from nvsd.nystrom import draw_points, fit_nystrom
 from nvsd.prepare import check_non_negative
 from nvsd.results import in_schema_order, kernel_of, ridge_dataset
 from nvsd.ridge import default_nus, fit_ridge
 
 Array = NDArray[np.float64]
+SCALES = ("x_mean", "x_scale")
 
 
 @xr.register_dataset_accessor("nvsd")  # type: ignore[no-untyped-call]
@@ -72,12 +76,14 @@ class PathAccessor:
 
     def debias(
         self,
-        X: ArrayLike,
-        y: ArrayLike,
+        X: Any,
+        y: Any = None,
         *,
         nu: float | ArrayLike | None = None,
         validation: tuple[ArrayLike, ArrayLike] | None = None,
         support: ArrayLike | None = None,
+        value_points: int | None = None,
+        random_state: int = 0,
     ) -> xr.Dataset:
         """Refit kernel ridge on the inputs selected at each τ, the paper's second step.
 
@@ -94,15 +100,27 @@ class PathAccessor:
             Where the mean squared error decides between several nu.
         support : (..., d) bool array, optional
             The inputs to use at each τ, instead of the path's own support.
+        value_points : int, optional
+            For many rows: f is made of so many kernel sections, at rows drawn at random, while the
+            loss remains that of all rows; see `nvsd.nystrom`. X and y may then come from any source
+            that `nvsd_path` takes; loss and fitted values are left out.
+        random_state : int
+            Seed of the drawing.
 
         Returns
         -------
         Dataset
             With the same accessor: ``debiased.nvsd.predict(X_new)``.
         """
-        points = self._scaled(X)
-        target = check_target(y, len(points))
-        kernel = kernel_of(self._dataset)
+        kernel, target = kernel_of(self._dataset), None
+        if value_points is None:
+            points = self._scaled(X)
+            target = check_target(y, len(points))
+            fit_on = partial(fit_ridge, points, target)
+        else:
+            rows = rows_of(X, y).scaled(*(self._dataset[name].values for name in SCALES))
+            points = draw_points(rows, value_points, random_state)
+            fit_on = partial(fit_nystrom, rows, points)
         nus = self._nus(nu, kernel, points, validation is not None)
         masks = self._masks(support).reshape(-1, points.shape[1])
         held_out: tuple[Array, Array] | None = None
@@ -113,7 +131,7 @@ class PathAccessor:
         for mask in masks:
             key = mask.tobytes()
             if key not in fits:
-                fit = fit_ridge(points, target, kernel, nus, mask)
+                fit = fit_on(kernel, nus, mask)
                 if held_out is not None:
                     error = np.mean((fit.predict(held_out[0]) - held_out[1]) ** 2, axis=1)
                     fit = fit.at(int(np.argmin(error)))

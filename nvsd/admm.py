@@ -90,6 +90,11 @@ class Points:
     dual_residual: Array
     status: NDArray[np.intp]
 
+    def at(self, rows: NDArray[np.intp]) -> Points:
+        """Some of the points."""
+        names = self.__dataclass_fields__
+        return Points(**{name: getattr(self, name)[rows] for name in names})
+
     @classmethod
     def join(cls, parts: list[Points]) -> Points:
         """All points in the order of descending τ."""
@@ -113,6 +118,16 @@ def norms(Z: Array) -> Array:
     """Norm of each row, all blocks together."""
     flat = Z.reshape(len(Z), -1)
     return np.asarray(np.sqrt(np.einsum("kp,kp->k", flat, flat)))
+
+
+def feasible(penalty: BoundPenalty, tau: Array, u: Array) -> Array:
+    """Undo by a factor just below 1 what rounding has put outside the dual ball of τJ."""
+    if penalty.ridge > 0:
+        return u
+    unpenalised = penalty.feature_weights + penalty.group_weights[penalty.labels] == 0
+    u[:, unpenalised] = 0.0
+    gauge = np.maximum(penalty.gauge(row_norms(u).T), tau)
+    return u * (tau / gauge)[:, None, None]
 
 
 def fenchel_gap(penalty: BoundPenalty, tau: Array, z: Array, u: Array) -> Array:
@@ -214,13 +229,7 @@ class _Iterate:
             self.u = self.u + self._shift()[:, None, None] * self.z
 
     def _feasible(self, u: Array) -> Array:
-        """Undo by a factor just below 1 what rounding has put outside the dual ball."""
-        if self.penalty.ridge > 0:
-            return u
-        unpenalised = self.penalty.feature_weights + self.penalty.group_weights[self.penalty.labels]
-        u[:, unpenalised == 0] = 0.0
-        gauge = np.maximum(self.penalty.gauge(row_norms(u).T), self.tau)
-        return u * (self.tau / gauge)[:, None, None]
+        return feasible(self.penalty, self.tau, u)
 
     def _shift(self) -> Array:
         """2τc: the elastic net's squared term as a multiple of B in S1."""

@@ -16,14 +16,15 @@ class Anderson:
     done so goes back to the plain step it left and starts a new history.
     """
 
-    REGULARISATION = 1e-10  # of the small normal equations, relative to their trace
+    REGULARISATION = 3e-8  # of the small normal equations, relative to their trace
     GROWTH = 1.5
 
     def __init__(self, shape: tuple[int, ...], memory: int) -> None:
         self.memory, self.count = memory, 0
         k, p = shape[0], int(np.prod(shape[1:]))
-        self.steps = np.zeros((k, memory, p))
-        self.changes = np.zeros((k, memory, p))
+        self.changes = np.zeros((k, memory, p))  # F, of the residual
+        self.moves = np.zeros((k, memory, p))  # W + F, of the plain step
+        self.gram = np.zeros((k, memory, memory))  # of the changes
         self.w = self.f = np.zeros((k, p))  # of the step before
         self.size = np.full(k, np.inf)  # ‖f‖² of the step before; inf where there is none
 
@@ -37,8 +38,10 @@ class Anderson:
         failed = size > self.GROWTH**2 * self.size
         slot = self.count % self.memory
         known = np.isfinite(self.size)[:, None]
-        self.steps[:, slot] = np.where(known, flat - self.w, 0.0)
         self.changes[:, slot] = np.where(known, f - self.f, 0.0)
+        self.moves[:, slot] = np.where(known, flat - self.w, 0.0) + self.changes[:, slot]
+        products = np.einsum("kmp,kp->km", self.changes, self.changes[:, slot])
+        self.gram[:, slot], self.gram[:, :, slot] = products, products
         self.count += 1
         moved = target - self._correction(f)
         moved[failed] = (self.w + self.f)[failed]
@@ -50,19 +53,20 @@ class Anderson:
         """(W + F)γ with the γ that minimises ‖f − Fγ‖; zero where the history is empty."""
         used = min(self.count, self.memory)
         F = self.changes[:, :used]
-        gram = F @ F.swapaxes(1, 2)
+        gram = self.gram[:, :used, :used].copy()
         trace = np.einsum("kii->k", gram)
         gram[:, range(used), range(used)] += (self.REGULARISATION * trace + (trace == 0))[:, None]
-        weights = np.linalg.solve(gram, F @ f[:, :, None]).swapaxes(1, 2)
-        return np.asarray((weights @ self.steps[:, :used] + weights @ F)[:, 0])
+        weights = np.linalg.solve(gram, np.einsum("kmp,kp->km", F, f)[:, :, None])[:, :, 0]
+        return np.asarray(np.einsum("km,kmp->kp", weights, self.moves[:, :used]))
 
     def forget(self, rows: NDArray[np.bool_]) -> None:
         """Empty the history of these rows: their next step is a plain one."""
-        self.steps[rows] = 0.0
         self.changes[rows] = 0.0
+        self.moves[rows] = 0.0
+        self.gram[rows] = 0.0
         self.size[rows] = np.inf
 
     def keep(self, stay: NDArray[np.bool_]) -> None:
         """Drop the rows that left the batch."""
-        for name in ("steps", "changes", "w", "f", "size"):
+        for name in ("changes", "moves", "gram", "w", "f", "size"):
             setattr(self, name, getattr(self, name)[stay])

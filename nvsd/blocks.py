@@ -78,8 +78,12 @@ class Rows(ABC):
     def standardized(self) -> Self:
         """The same rows, centred and scaled to unit variance, at the price of one more pass."""
         spread = self.total(Spread.of)
+        return self.scaled(spread.mean, spread.scale)
+
+    def scaled(self, mean: Array, scale: Array) -> Self:
+        """The same rows with (X − mean) / scale in place of X."""
         rows = copy(self)
-        rows.mean, rows.scale, rows._plain = spread.mean, spread.scale, False
+        rows.mean, rows.scale, rows._plain = mean, scale, False
         return rows
 
     def count(self) -> int:
@@ -158,9 +162,9 @@ class ArrayRows(Rows):
             X, y = checked_block(self.X[rows], None if self.y is None else self.y[rows])
             yield ArrayBlock(self._scaled(X), y)
 
-    def standardized(self) -> Self:
-        """The same rows, centred and scaled to unit variance, at the price of one more pass."""
-        rows = super().standardized()
+    def scaled(self, mean: Array, scale: Array) -> Self:
+        """The same rows with (X − mean) / scale in place of X."""
+        rows = super().scaled(mean, scale)
         if not isinstance(rows.X, np.memmap):
             rows.X, rows._plain = rows._scaled(rows.X), True
         return rows

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import os
 from typing import NamedTuple
 
 from nvsd.features import MonomialSpace
 from nvsd.kernels import Kernel
+from nvsd.linalg import KEPT_BYTES
 from nvsd.monomials import degree_and_offset, n_monomials
 
-KINDS = ("derivative", "monomial", "factor", "landmarks")
+KINDS = ("derivative", "matrix-free", "monomial", "factor", "landmarks")
+
+CALL = 2e7  # flops that could be done in the time that numpy takes for the calls of a product
+VECTORS = 450  # of size nd that the iteration and a path of 50 points hold
+logger = logging.getLogger("nvsd")
 
 
 class Cost(NamedTuple):
@@ -46,14 +52,19 @@ def choose(
     costs = _costs(n, d, degree_and_offset(kernel), landmarks)
     if nu == 0:
         costs.pop("derivative", None)
+        costs.pop("matrix-free", None)
+    limit = available_memory() if max_memory is None else max_memory
     if kind == "auto":
-        costs.pop("factor", None)
-        if not costs:
-            raise ValueError(_why_none(n, kernel))
-        kind = min(costs, key=lambda name: costs[name].flops)
+        kind = _cheapest(costs, limit, n, kernel)
     if kind not in costs:
         raise ValueError(_why_not(kind, n, kernel, nu))
-    _check_memory(kind, costs[kind].memory, max_memory, "monomial" in costs)
+    needed = costs[kind].memory
+    logger.info("representation %r: about %.2g GiB", kind, needed / 2**30)
+    if needed > limit:
+        raise ValueError(
+            f"the {kind!r} representation would need {needed / 2**30:.1f} GiB and "
+            f"{limit / 2**30:.1f} GiB are allowed; {_instead(kind, costs)}."
+        )
     return kind
 
 
@@ -65,27 +76,42 @@ def _costs(
         r = float(landmarks)
         return {"landmarks": Cost(2 * (n or 0) * r**2 + 2 * r**3, 8 * 8 * r**2)}
     costs = {}
-    if n is not None:
-        p, N = float(n * d), float(n * (d + 1))
-        costs["derivative"] = Cost(n * p**2 + 2 * p**3, 8 * (3 * p**2 + 3 * n * p))
-        costs["factor"] = Cost(N**3 + 2 * N**3, 8 * 4 * N**2)
+    r = math.inf
     if polynomial:
         r = float(n_monomials(d, *polynomial))
         kept = 2.0 * min((n or math.inf) * r, MonomialSpace.KEEP)
         costs["monomial"] = Cost((n or 0) * r**2 + 2 * r**3, 8 * (kept + 6 * r**2))
+    if n is not None:
+        p, N = float(n * d), float(n * (d + 1))
+        # H, its packed triangle, and about six factors as large as that.
+        factors = min(3 * p**2, max(p**2, KEPT_BYTES / 8))
+        costs["derivative"] = Cost(
+            n * p**2 + 2 * p**3, 8 * (1.5 * p**2 + factors + 3 * n * p + VECTORS * p)
+        )
+        costs["factor"] = Cost(3 * N**3, 8 * 4 * N**2)
+        # A path takes fewer than 2000 products where H is well conditioned, and it is not so
+        # with few inputs, nor if the monomials are fewer than the derivatives.
+        suits = 4 * d >= n and p < r
+        flops = 2000 * (6 * n * p + CALL) if suits else math.inf
+        costs["matrix-free"] = Cost(flops, 8 * (6 * n**2 + VECTORS * p))
     return costs
 
 
-def _why_none(n: int | None, kernel: Kernel) -> str:
-    if n is None:
-        return (
+def _cheapest(costs: dict[str, Cost], limit: float, n: int | None, kernel: Kernel) -> str:
+    """The one of the fewest flops that fits, else of the fewest."""
+    suited = {
+        name: cost for name, cost in costs.items() if name != "factor" and cost.flops < math.inf
+    }
+    if not suited:
+        raise ValueError(
             f"rows that come in blocks need a Linear or Polynomial kernel, not {kernel!r}, or "
             "landmarks; give value_points, or X as an array."
+            if n is None
+            else f"nu = 0 is not possible with {kernel!r}, whose functions are not determined by "
+            f"{n} samples; give nu > 0."
         )
-    return (
-        f"nu = 0 is not possible with {kernel!r}, whose functions are not determined by {n} "
-        "samples; give nu > 0."
-    )
+    fitting = {name: cost for name, cost in suited.items() if cost.memory <= limit} or suited
+    return min(fitting, key=lambda name: fitting[name].flops)
 
 
 def _why_not(kind: str, n: int | None, kernel: Kernel, nu: float) -> str:
@@ -102,14 +128,17 @@ def _why_not(kind: str, n: int | None, kernel: Kernel, nu: float) -> str:
     return f"representation {kind!r} needs nu > 0, not {nu:g}; give nu > 0."
 
 
-def _check_memory(kind: str, needed: float, limit: float | None, polynomial: bool) -> None:
-    limit = available_memory() if limit is None else limit
-    if needed > limit:
-        other = "" if polynomial else "a Polynomial kernel (its cost does not grow with n), "
-        raise ValueError(
-            f"the {kind!r} representation would need {needed / 2**30:.1f} GiB and "
-            f"{limit / 2**30:.1f} GiB are allowed; use {other}fewer samples or fewer inputs."
-        )
+def _instead(kind: str, costs: dict[str, Cost]) -> str:
+    """What to do when there is too little memory."""
+    if kind == "landmarks":
+        return "use fewer points"
+    if "monomial" in costs:
+        return "use a smaller degree, landmarks (value_points=...) or fewer inputs"
+    slow = "" if kind == "matrix-free" else "'matrix-free' (slow if there are few inputs), "
+    return (
+        f"use landmarks (value_points=...), {slow}a Polynomial kernel (whose cost does not grow "
+        "with n), or fewer samples"
+    )
 
 
 def available_memory() -> float:

@@ -125,11 +125,11 @@ def solve_path(
 ) -> Points:
     """Solve for all τ; the result is in descending order of τ."""
     ascending = np.sort(taus)
-    is_flat = _proven_flat(problem, penalty, ascending, flat, settings)
+    is_flat = ascending >= flat.tau_max
     is_ridge = (ascending == 0) & ~is_flat
     done = []
     if is_flat.any():
-        done.append(_closed_form(problem, penalty, ascending[is_flat], flat))
+        done.append(_from_tau_max_on(problem, penalty, ascending[is_flat], flat, settings))
     if is_ridge.any():
         C, z = problem.ridge()
         u = np.zeros_like(z)
@@ -152,20 +152,28 @@ def solve_path(
     return Points.join(done)
 
 
-def _proven_flat(
+def _from_tau_max_on(
     problem: Problem, penalty: BoundPenalty, taus: Array, flat: FlatPoint, settings: Settings
-) -> NDArray[np.bool_]:
-    """Where the flat point is optimal: to tol, or as far as a huge τ times rounding can tell.
+) -> Points:
+    """The flat point; where Z is so ill-conditioned that it is no proof, what ADMM makes of it.
 
-    When Z is ill-conditioned, Zθ may be too far from 0 for a proof; then ADMM has to find one.
+    The support is empty either way: what ADMM may leave of Zθ is far below what τ_max can tell.
     """
-    proven = taus >= flat.tau_max
-    if proven.any():
-        C, u = (np.repeat(a, int(proven.sum()), axis=0) for a in (flat.C, flat.u))
-        gap = certificate(problem, penalty, taus[proven], C, u)
-        exact = norms(problem.derivatives(flat.C)) <= ROUNDING * norms(problem.ridge()[1])
-        proven[proven] = (gap <= settings.tol * problem.scale) | exact
-    return proven
+    known = Points.join([_closed_form(problem, penalty, taus, flat)])
+    limit = settings.tol * problem.scale
+    exact = norms(problem.derivatives(flat.C)) <= ROUNDING * norms(problem.ridge()[1])
+    doubtful = np.flatnonzero((known.gap > limit) & ~exact)
+    if not len(doubtful):
+        return known
+    u = known.u[doubtful]
+    nothing = np.zeros_like(u)
+    kappa = _start_kappa(problem, nothing, u)
+    short = replace(settings, max_iter=min(settings.max_iter, 300))
+    tried = solve_batch(problem, penalty, known.tau[doubtful], nothing, u, kappa, short)
+    tried = replace(tried, phi=nothing, primal_residual=norms(problem.derivatives(tried.C)))
+    better = (tried.gap <= limit) | (tried.gap < 0.1 * known.gap[doubtful])
+    rest = np.setdiff1d(np.arange(len(taus)), doubtful[better])
+    return Points.join([known.at(rest), tried.at(np.flatnonzero(better))])
 
 
 def _closed_form(
@@ -216,10 +224,10 @@ def _straight_line(
 ) -> tuple[Array, Array]:
     """Start at a point of the line from the neighbour to the flat point, where φ = 0."""
     tau, phi, u = neighbour
-    way = np.zeros((len(taus), 1, 1))
     if np.isfinite(flat.tau_max):
-        span = np.maximum(flat.tau_max - tau, 0.0)
-        way[:, 0, 0] = np.clip((taus - tau) / span, 0.0, 1.0) if span else 1.0
+        way = ((taus - tau) / (flat.tau_max - tau))[:, None, None]
+    else:
+        way = np.zeros((len(taus), 1, 1))
     grown = u * (taus / tau)[:, None, None]
     return phi * (1.0 - way), grown * (1.0 - way) + flat.u * way
 
@@ -227,9 +235,9 @@ def _straight_line(
 def _start_kappa(problem: Problem, phi: Array, u: Array) -> Array:
     """κ ∝ ‖u‖/‖φ‖, in units of the system and within reason."""
     system = problem.representation.system
-    size = np.maximum(norms(phi), 1e-3 * norms(phi).max() + np.finfo(float).tiny)
-    with np.errstate(over="ignore"):  # φ = 0 asks for the largest κ
-        kappa: Array = np.clip(START_KAPPA * norms(u) / size / system.kappa_unit, 1e-8, 1e8)
+    largest = norms(phi).max() or norms(problem.ridge()[1])[0]
+    size = np.maximum(norms(phi), 1e-3 * largest + np.finfo(float).tiny)
+    kappa: Array = np.clip(START_KAPPA * norms(u) / size / system.kappa_unit, 1e-8, 1e8)
     if not system.any_kappa:
         kappa = np.full(len(kappa), on_lattice(float(np.exp(np.mean(np.log(kappa))))))
     return kappa * system.kappa_unit

@@ -74,9 +74,9 @@ class DaskRows(Rows):
         chosen[order] = self._X[index[order]].compute()
         return chosen
 
-    def standardized(self) -> Self:
-        """The same rows, centred and scaled to unit variance, at the price of one more pass."""
-        rows = super().standardized()
+    def scaled(self, mean: Array, scale: Array) -> Self:
+        """The same rows with (X − mean) / scale in place of X."""
+        rows = super().scaled(mean, scale)
         rows._X = (rows._X - rows.mean) / rows.scale
         return rows
 

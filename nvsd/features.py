@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack, solve_triangular
 
+from nvsd._checks import refuse_rounding
 from nvsd.blocks import Rows
 from nvsd.checkpoint import Checkpoint
 from nvsd.kernels import Kernel
-from nvsd.linalg import cholesky, cholesky_solve, half_solve, shifted_system
+from nvsd.linalg import cholesky, cholesky_solve, half_solve, product, shifted_system
 from nvsd.moments import Basis, Moments
 from nvsd.monomials import Monomials
 from nvsd.representation import Problem, Representation
@@ -26,6 +27,7 @@ from nvsd.representation import Problem, Representation
 Array = NDArray[np.float64]
 
 SINGULAR = 1e-11  # what is left of a pivot of a singular matrix after rounding
+REFINEMENTS = 4  # of α and β that are made from θ
 
 
 class DerivativeMap(Protocol):
@@ -54,11 +56,11 @@ class DenseMap:
 
     def forward(self, theta: Array) -> Array:
         """Zθ for each row θ."""
-        return (theta @ self._Z.T).reshape(-1, *self.shape)
+        return product(theta, self._Z.T).reshape(-1, *self.shape)
 
     def adjoint(self, V: Array) -> Array:
         """Zᵀv for each v."""
-        return np.asarray(V.reshape(len(V), -1) @ self._Z)
+        return product(V.reshape(len(V), -1), self._Z)
 
     def gram(self) -> Array:
         """B = ZᵀZ."""
@@ -76,11 +78,12 @@ class MonomialMap:
     def forward(self, theta: Array) -> Array:
         """Zθ for each row θ."""
         lower = (self._T @ theta.T).T
-        return np.asarray(lower.reshape(len(theta), self.shape[0], -1) @ self._Psi.T)
+        blocks = np.ascontiguousarray(lower).reshape(len(theta) * self.shape[0], -1)
+        return product(blocks, self._Psi.T).reshape(-1, *self.shape)
 
     def adjoint(self, V: Array) -> Array:
         """Zᵀv for each v."""
-        lower = (V @ self._Psi).reshape(len(V), -1)
+        lower = product(V.reshape(-1, self.shape[1]), self._Psi).reshape(len(V), -1)
         return np.ascontiguousarray((self._T_transposed @ lower.T).T)
 
     def gram(self) -> Array:
@@ -107,17 +110,32 @@ class FeatureSpace(Representation):
         self.n, self.nu, self.Z, self.shape = n, nu, Z, Z.shape
         self.A = gram * (2.0 / n)
         self.A[np.diag_indices(len(self.A))] += 2.0 * nu
-        try:
-            self.A_factor = cholesky(self.A.copy(), repair=nu > 0)
-            regular = nu > 0 or _is_regular(self.A, self.A_factor)
-        except np.linalg.LinAlgError:
-            regular = False
-        if not regular:
-            raise ValueError(
-                f"nu = {nu:g} leaves the least-squares part singular: {n} samples do not "
-                f"determine {len(self.A)} features; give nu > 0 or more samples."
-            )
+        self.A_factor = self._factorised(float(gram.diagonal().max()) / n)
         self.system = shifted_system(Z.gram(), self.A, method=s1)
+
+    def _factorised(self, largest: float) -> Array:
+        """The Cholesky factor of A; largest is the kernel's largest value, about.
+
+        Where ΦᵀΦ itself is well conditioned any ν will do; elsewhere it must stand out from the
+        rounding errors.
+        """
+        if not np.isfinite(largest):
+            refuse_rounding(self.nu, largest)
+        if self.nu > 0:
+            factor = cholesky(self.A.copy())
+            if np.min(factor.diagonal() ** 2) <= SINGULAR * self.A.diagonal().max():
+                refuse_rounding(self.nu, largest)
+            return factor
+        try:
+            factor = cholesky(self.A.copy(), repair=False)
+            if _is_regular(self.A, factor):
+                return factor
+        except np.linalg.LinAlgError:
+            pass
+        raise ValueError(
+            f"nu = 0 leaves the least-squares part singular: {self.n} samples do not determine "
+            f"{len(self.A)} features; give nu > 0 or more samples."
+        )
 
     def problem(self, y: Array) -> Problem:
         """The problem for this y."""
@@ -172,11 +190,23 @@ class MonomialSpace(FeatureSpace):
         return np.asarray(theta @ self.Phi.T)
 
     def alpha_beta(self, theta: Array, residual: Array | None, U: Array) -> dict[str, Array]:
-        """α = (y − f)/(nν) and β = −u/(2ν) from the stationarity of S1."""
+        """α = (y − f)/(nν) and β = −u/(2ν) from the stationarity of S1, and made to fit θ.
+
+        With a small ν their rounding errors are large: what is left of θ − Φᵀα − √nZᵀβ is given to
+        both by (A + κB)x = rest, which leaves 2νx of it.
+        """
         if residual is None or self.shape[1] != self.n or self.nu == 0.0:
             return {"theta": theta}
-        beta = U / (-2.0 * self.nu * np.sqrt(self.n))
-        return {"theta": theta, "alpha": residual / (self.n * self.nu), "beta": beta}
+        root_n = np.sqrt(self.n)
+        alpha = residual / (self.n * self.nu)
+        beta = U / (-2.0 * self.nu * root_n)
+        kappa = np.full(len(theta), self.system.kappa_unit)
+        for _ in range(REFINEMENTS):
+            rest = theta - alpha @ self.Phi - root_n * self.Z.adjoint(beta)
+            x = self.system.solve(kappa, rest)
+            alpha += (2.0 / self.n) * (x @ self.Phi.T)
+            beta += (kappa[0] / root_n) * self.Z.forward(x)
+        return {"theta": theta, "alpha": alpha, "beta": beta}
 
 
 class SummedSpace(FeatureSpace):
@@ -298,7 +328,7 @@ class FeatureProblem(Problem):
     def half_distance(self, C: Array, U: Array) -> Array:
         """½ rᵀA⁻¹r with r = Aθ − b + Zᵀu."""
         rep = self.representation
-        step = half_solve(rep.A_factor, C @ rep.A - self.b + rep.Z.adjoint(U))
+        step = half_solve(rep.A_factor, product(C, rep.A) - self.b + rep.Z.adjoint(U))
         return np.asarray(0.5 * np.einsum("kp,kp->k", step, step))
 
     def parts(self, C: Array) -> tuple[Array, Array]:

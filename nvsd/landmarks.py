@@ -149,18 +149,17 @@ class LandmarkSpace(SummedSpace):
         """ω and its points, and what the derivatives are elsewhere."""
         omega = self.basis.coefficients(theta)
         points = self.landmarks
-        norms = np.full((len(theta), len(self.rows.features)), np.nan)
+        found = {
+            "theta": omega,
+            "value_points": points.values,
+            "derivative_points": points.derivatives,
+        }
         if len(points.held_out):
             _, slopes = evaluate_landmarks(
                 self.basis.kernel, points.held_out, points.values, points.derivatives, omega
             )
-            norms = np.sqrt(np.mean(slopes**2, axis=-1))
-        return {
-            "theta": omega,
-            "value_points": points.values,
-            "derivative_points": points.derivatives,
-            "derivative_norm_held_out": norms,
-        }
+            found["derivative_norm_held_out"] = np.sqrt(np.mean(slopes**2, axis=-1))
+        return found
 
 
 def evaluate_landmarks(

@@ -7,17 +7,21 @@ layout LAPACK wants for its (p, k) argument, so nothing is copied.
 from __future__ import annotations
 
 from collections import OrderedDict
+from contextlib import suppress
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh, lapack, solve_triangular
+from scipy.linalg import blas, eigh, lapack, solve_triangular
 
 Array = NDArray[np.float64]
 
 # One diagonalisation costs as much as 14 to 25 Cholesky factorisations (measured at p = 2000 and
 # 500) and serves every κ at once; a path needs about six, so only tiny systems are diagonalised.
 DIAGONALISE_BELOW = 200
+
+KEPT_BYTES = 2e9  # of the factors for different κ
+JITTERS = (0.0, 1e-15, 1e-13, 1e-11)  # of the largest diagonal entry
 
 
 class ShiftedSystem(Protocol):
@@ -63,14 +67,19 @@ def shifted_system(M1: Array, M0: Array | None = None, method: str = "auto") -> 
 
 
 class CholeskySystem:
-    """One Cholesky factor of M0 + κ M1 per κ, p³/3 flops each; the latest few are kept."""
+    """One Cholesky factor of M0 + κ M1 per κ, p³/3 flops each; the latest few are kept.
+
+    Matrices and factors are in LAPACK's rectangular full packed format: half the memory at the
+    same speed, and memory that is touched for the first time costs as much as the flops.
+    """
 
     any_kappa = False
 
-    def __init__(self, M1: Array, M0: Array | None = None, memory: float = 2e9) -> None:
-        self._M1, self._M0 = M1, M0
+    def __init__(self, M1: Array, M0: Array | None = None, memory: float = KEPT_BYTES) -> None:
+        self._order, self._diagonal = len(M1), packed_diagonal(len(M1))
+        self._M1, self._M0 = pack(M1), None if M0 is None else pack(M0)
         self.kappa_unit = _unit(M1, M0)
-        self._keep = max(2, int(memory / M1.nbytes))
+        self._keep = max(2, int(memory / self._M1.nbytes))
         self._factors: OrderedDict[float, Array] = OrderedDict()
         self.n_factorisations = 0
 
@@ -78,31 +87,64 @@ class CholeskySystem:
         """Rows x_j with (M0 + κ_j M1) x_j = b_j."""
         values = np.unique(kappa)
         if len(values) == 1:
-            return cholesky_solve(self._factor(float(values[0])), B)
+            return self._solve(float(values[0]), B)
         X = np.empty_like(B)
         for value in values:
             rows = kappa == value
-            X[rows] = cholesky_solve(self._factor(float(value)), B[rows])
+            X[rows] = self._solve(float(value), B[rows])
         return X
+
+    def _solve(self, kappa: float, B: Array) -> Array:
+        X, _ = lapack.dpftrs(self._order, self._factor(kappa), B.T, uplo="L")
+        return np.asarray(X.T)
 
     def smallest_pivot(self, kappa: float) -> float:
         """Smallest squared diagonal entry of the Cholesky factor."""
-        return float(np.min(self._factor(kappa).diagonal() ** 2))
+        return float(np.min(self._factor(kappa)[self._diagonal] ** 2))
 
     def _factor(self, kappa: float) -> Array:
-        if kappa in self._factors:
-            self._factors.move_to_end(kappa)
-        else:
+        # Threads may share this: what one of them has dropped is nobody else's loss.
+        factor = self._factors.pop(kappa, None)
+        if factor is None:
+            factor = self._factorise(kappa)
+            self.n_factorisations += 1
+        with suppress(KeyError):
             while len(self._factors) >= self._keep:
                 self._factors.popitem(last=False)
+        self._factors[kappa] = factor
+        return factor
+
+    def _factorise(self, kappa: float) -> Array:
+        for jitter in JITTERS:
             M = kappa * self._M1
             if self._M0 is None:
-                np.einsum("ii->i", M)[...] += 1.0
+                M[self._diagonal] += 1.0
             else:
                 M += self._M0
-            self._factors[kappa] = cholesky(M)
-            self.n_factorisations += 1
-        return self._factors[kappa]
+            M[self._diagonal] += jitter * M[self._diagonal].max()
+            factor, info = lapack.dpftrf(self._order, M, uplo="L", overwrite_a=1)
+            if info == 0:
+                return np.asarray(factor)
+        raise np.linalg.LinAlgError("the matrix is not positive definite")
+
+
+def pack(M: Array) -> Array:
+    """The lower triangle of a symmetric matrix in rectangular full packed format."""
+    packed, _ = lapack.dtrttf(M.T, uplo="L")
+    return np.asarray(packed)
+
+
+def packed_diagonal(p: int) -> NDArray[np.intp]:
+    """Where `pack` puts the diagonal.
+
+    The packed array is a matrix of p or p + 1 rows, by columns, that has the first half of the
+    triangle below its diagonal, and the second half, transposed, above.
+    """
+    half = p // 2
+    rows, first = (p, p - half) if p % 2 else (p + 1, half)
+    i, j = np.arange(first), np.arange(half)
+    shift = p % 2
+    return np.concatenate([i + 1 - shift + i * rows, j + (j + shift) * rows])
 
 
 class DiagonalSystem:
@@ -124,8 +166,7 @@ class DiagonalSystem:
 
     def solve(self, kappa: Array, B: Array) -> Array:
         """Rows x_j with (M0 + κ_j M1) x_j = b_j."""
-        X: Array = ((B @ self._W) / (1.0 + kappa[:, None] * self._lambda)) @ self._W.T
-        return X
+        return product(product(B, self._W) / (1.0 + kappa[:, None] * self._lambda), self._W.T)
 
     def smallest_pivot(self, kappa: float) -> float:
         """Smallest eigenvalue of M0⁻¹(M0 + κ M1)."""
@@ -138,16 +179,27 @@ def _unit(M1: Array, M0: Array | None) -> float:
     return (len(M1) if M0 is None else float(np.trace(M0))) / trace if trace > 0 else 1.0
 
 
+def product(A: Array, B: Array) -> Array:
+    """A B for rows A, by the BLAS that solves the systems too.
+
+    numpy and scipy each bring one, with threads that wait actively for more work: a loop that
+    called both in turn would make them compete for the cores, at twice the time of one thread.
+    """
+    left, transposed = (B.T, 0) if B.flags.c_contiguous else (B, 1)
+    return np.asarray(blas.dgemm(1.0, left, A.T, trans_a=transposed).T)
+
+
 def cholesky(M: Array, repair: bool = True) -> Array:
     """Factor a symmetric matrix in place and return it as a Fortran-ordered lower triangle.
 
     Rounding can leave a matrix that is positive definite on paper with a tiny negative pivot;
-    to repair it, the smallest of a few multiples of its largest entry is added to the diagonal. The
-    duality gap is computed without this factor: it would show if that changed the solution.
+    to repair it, the smallest of a few multiples of its largest entry is added to the diagonal: a
+    change of the size of the rounding in the entries. The duality gap is computed without the
+    factors of S1 and would show it there.
     """
     F = M.T
     diagonal = F.diagonal().copy()
-    for jitter in (0.0, 1e-15, 1e-13, 1e-11) if repair else (0.0,):
+    for jitter in JITTERS if repair else JITTERS[:1]:
         if jitter:
             # A failed factorisation leaves the other triangle as it was.
             F[...] = np.triu(F, 1) + np.triu(F, 1).T

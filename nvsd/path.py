@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,15 @@ from numpy.typing import ArrayLike, NDArray
 from nvsd._checks import is_number
 from nvsd.admm import Points, Settings, Status
 from nvsd.continuation import FlatPoint, flat_point, solve_path, tau_grid, tighten
+from nvsd.features import FactorSpace
 from nvsd.kernels import Kernel
+from nvsd.matrix_free import MatrixFreeProblem, solve_dual
 from nvsd.penalties import BoundPenalty, ElasticNet, Lasso, Penalty
 from nvsd.prepare import Prepared, check_non_negative, prepare
 from nvsd.progress import progress_bar
-from nvsd.representation import Problem
+from nvsd.representation import DerivativeSpace, Problem
 from nvsd.results import path_dataset, stack_mu
+from nvsd.verification import verified
 
 Array = NDArray[np.float64]
 
@@ -32,7 +36,7 @@ def nvsd_path(
     *,
     kernel: Kernel | None = None,
     penalty: Penalty | None = None,
-    nu: float = 1e-3,
+    nu: float | None = None,
     taus: ArrayLike | None = None,
     n_taus: int = 50,
     tau_ratio: float = 1e-3,
@@ -63,8 +67,8 @@ def nvsd_path(
     penalty : Penalty, optional
         One of `nvsd.penalties`; `Lasso()` by default. `ElasticNet(mu=[...])` gives the result a
         dimension mu.
-    nu : float
-        Weight of the squared RKHS norm.
+    nu : float, optional
+        Weight of the squared RKHS norm; 1e-3 by default.
     taus : sequence of float, optional
         The grid, in any order; it comes back descending. By default n_taus values evenly spaced
         in the logarithm, from τ_max, where all derivatives vanish, to tau_ratio times that. For
@@ -111,25 +115,29 @@ def nvsd_path(
     True
     """
     if isinstance(X, Prepared):
-        if kernel is not None or preparation:
-            given = ", ".join((["kernel"] if kernel is not None else []) + list(preparation))
+        fixed = {"kernel": kernel, "nu": nu} | preparation
+        given = ", ".join(name for name, value in fixed.items() if value is not None)
+        if given:
             raise ValueError(f"{given} was fixed by prepare; give it there, not to nvsd_path.")
         prepared = X
     else:
-        prepared = prepare(X, y=y, kernel=kernel, nu=nu, progress=progress, **preparation)
+        if nu is not None:
+            preparation["nu"] = nu
+        prepared = prepare(X, y=y, kernel=kernel, progress=progress, **preparation)
         y = None if prepared.has_target else y
     penalty = Lasso() if penalty is None else penalty
     if not isinstance(penalty, Penalty):
         raise ValueError(f"penalty = {penalty!r} is no penalty; give one of nvsd.penalties.")
     settings = _settings(tol, max_iter, quadratic)
     problem, y_mean = prepared.problem(y, center)
+    _check_scale(problem.scale)
     penalties = penalty.split() if isinstance(penalty, ElasticNet) else (penalty,)
     bounds = [each.bind(prepared.features) for each in penalties]
     flats = [_flat(problem, bound, settings, taus is None) for bound in bounds]
     grid = _grid(taus, n_taus, tau_ratio, flats)
     with progress_bar(progress, len(grid) * len(bounds), "path", "tau") as tick:
         solved = [
-            solve_path(problem, bound, grid, flat, settings, tick)
+            _solve(prepared, problem, bound, grid, flat, settings, tick)
             for bound, flat in zip(bounds, flats, strict=True)
         ]
     _warn_if_unfinished(solved, problem, settings)
@@ -153,6 +161,15 @@ def _settings(tol: float, max_iter: int, quadratic: str) -> Settings:
     if quadratic not in ("S1", "S2"):
         raise ValueError(f"quadratic = {quadratic!r} is unknown; give 'S1' or 'S2'.")
     return Settings(tol=float(tol), max_iter=int(max_iter), quadratic=quadratic)
+
+
+def _check_scale(scale: float) -> None:
+    """Refuse a y whose squares, or those of its rounding errors, leave the range of numbers."""
+    if scale and not 1e-150 < scale < 1e150:
+        raise ValueError(
+            f"the mean square of y is {scale:.0e}, near the ends of the range of floating-point "
+            "numbers; give y in other units."
+        )
 
 
 def _flat(problem: Problem, bound: BoundPenalty, settings: Settings, automatic: bool) -> FlatPoint:
@@ -185,6 +202,22 @@ def _grid(taus: ArrayLike | None, n_taus: int, tau_ratio: float, flats: list[Fla
     return tau_grid(max(tops), min(tops) * tau_ratio, int(n_taus))
 
 
+def _solve(
+    prepared: Prepared,
+    problem: Problem,
+    bound: BoundPenalty,
+    grid: Array,
+    flat: FlatPoint,
+    settings: Settings,
+    tick: Callable[[int], object],
+) -> Points:
+    solver = solve_dual if isinstance(problem, MatrixFreeProblem) else solve_path
+    points = solver(problem, bound, grid, flat, settings, tick)  # type: ignore[arg-type]
+    on_samples = isinstance(problem.representation, (DerivativeSpace, FactorSpace))
+    X = prepared.X if on_samples else None
+    return verified(points, problem, bound, prepared.kernel, X, settings.tol, flat.tau_max)
+
+
 def _warn_if_unfinished(solved: list[Points], problem: Problem, settings: Settings) -> None:
     taus = np.concatenate([p.tau[p.status == Status.MAX_ITER] for p in solved])
     if not len(taus):
@@ -192,9 +225,9 @@ def _warn_if_unfinished(solved: list[Points], problem: Problem, settings: Settin
     worst = max(float(p.gap.max()) for p in solved) / problem.scale
     listed = ", ".join(f"{tau:.4g}" for tau in taus[:5]) + (", ..." if len(taus) > 5 else "")
     warnings.warn(
-        f"{len(taus)} tau ({listed}) reached {settings.max_iter} iterations with a gap up to "
-        f"{worst:.1e} of the mean square of y, above tol = {settings.tol:g}; "
-        "raise max_iter, tol or nu.",
+        f"{len(taus)} tau ({listed}) ended after at most {settings.max_iter} iterations with a gap "
+        f"up to {worst:.1e} of the mean square of y, above tol = {settings.tol:g}; "
+        "raise max_iter, tol or nu, or standardize X.",
         ConvergenceWarning,
         stacklevel=3,
     )

@@ -99,12 +99,15 @@ class BoundPenalty:
         Notes
         -----
         c = 0: 0 where gauge(u) <= tau, up to 1e-12 of tau for rounding, and inf elsewhere.
-        c > 0: |prox_{tau N}(u)|^2 / (4 tau c), with N the part of J without c.
+        c > 0: |u - ball|^2 / (4 tau c), the distance being that to the dual ball of tau N, with N
+        the part of J without c. It does not rely on `shrinkage`: certificates judge that too.
         """
         if self.ridge == 0:
             return np.where(self.gauge(R) <= tau * (1 + 1e-12), 0.0, np.inf)
         with np.errstate(divide="ignore", over="ignore"):
-            excess = self.without_ridge().shrinkage(R, tau) * R
+            v, w = self._columns(R)
+            norms = self._group_norms(np.maximum(R - v * tau, 0))
+            excess = np.maximum(norms - w * tau, 0)
             scaled = _ratio(excess, 2 * np.sqrt(self.ridge * tau))
             return np.asarray((scaled * scaled).sum(axis=0))
 

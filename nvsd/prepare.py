@@ -17,6 +17,7 @@ from nvsd.choice import available_memory, choose
 from nvsd.features import FactorSpace, MonomialSpace, MonomialSums, SummedSpace
 from nvsd.kernels import Gaussian, Kernel, neighbour_width
 from nvsd.landmarks import Landmarks, LandmarkSpace, Points
+from nvsd.matrix_free import MatrixFreeSpace
 from nvsd.monomials import Monomials, degree_and_offset
 from nvsd.representation import DerivativeSpace, Problem, Representation
 
@@ -200,6 +201,8 @@ def _represent(
         raise ValueError(f"{kind!r} makes no pass over the rows; give no checkpoint.")
     if kind == "factor":
         return FactorSpace(rows.points(), kernel, nu, s1)
+    if kind == "matrix-free":
+        return MatrixFreeSpace(rows.points(), kernel, nu)
     return DerivativeSpace(rows.points(), kernel, nu, s1)
 
 

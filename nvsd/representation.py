@@ -20,9 +20,18 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import blas
 
+from nvsd._checks import refuse_rounding
 from nvsd.kernels import Kernel
-from nvsd.linalg import ShiftedSystem, cholesky, cholesky_solve, half_solve, shifted_system
+from nvsd.linalg import (
+    ShiftedSystem,
+    cholesky,
+    cholesky_solve,
+    half_solve,
+    product,
+    shifted_system,
+)
 
 Array = NDArray[np.float64]
 
@@ -120,23 +129,36 @@ class DerivativeSpace(Representation):
         n, d = X.shape
         self.n, self.nu, self.shape = n, nu, (d, n)
         K, D, L = kernel.blocks(X)
+        refuse_rounding(nu, float(K.diagonal().max()))
         K[np.diag_indices(n)] += n * nu
         self.P = cholesky(K)
         self.D = D
         E = half_solve(self.P, D)
-        H = E @ E.T
-        np.subtract(L, H, out=H)
-        H *= 1.0 / (2.0 * nu * n)
-        self.H = H
-        self.system = shifted_system(H, method=s1)
+        scale = 1.0 / (2.0 * nu * n)
+        # In place of L: another array of that size would cost more than the product.
+        H = blas.dgemm(-scale, E.T, E.T, beta=scale, c=L.T, trans_a=1, overwrite_c=1)
+        self.H = np.asarray(H).T
+        self.system = shifted_system(self.H, method=s1)
 
     def problem(self, y: Array) -> Problem:
         """The problem for this y."""
         return DerivativeProblem(self, y)
 
+    def curve(self, U: Array) -> Array:
+        """Hu for each row u."""
+        return product(U, self.H)
+
+    def slopes(self, alpha: Array) -> Array:
+        """Dα for each row α."""
+        return product(alpha, self.D.T)
+
+    def values(self, beta: Array) -> Array:
+        """Dᵀβ for each row β."""
+        return product(beta, self.D)
+
     def size(self) -> int:
         """Order nd of I + κH."""
-        return len(self.H)
+        return self.shape[0] * self.n
 
     def full_row_rank(self) -> bool:
         """H = Z A⁻¹ Zᵀ is regular: its smallest pivot stands out from that of the identity."""
@@ -152,7 +174,7 @@ class DerivativeProblem(Problem):
         self.representation, self.y = representation, y
         self.scale = float(y @ y) / len(y)
         Py = cholesky_solve(representation.P, y[None])
-        self.h: Array = (Py @ representation.D.T)[0] / np.sqrt(len(y))
+        self.h: Array = representation.slopes(Py)[0] / np.sqrt(len(y))
 
     def s1(self, V: Array, kappa: Array) -> tuple[Array, Array]:
         """z = v + (I + κH)⁻¹(h − v), and u = κ(z − v)."""
@@ -166,19 +188,19 @@ class DerivativeProblem(Problem):
 
     def derivatives(self, C: Array) -> Array:
         """z = h − Hu."""
-        return (self.h - C @ self.representation.H).reshape(-1, *self.shape)
+        return (self.h - self.representation.curve(C)).reshape(-1, *self.shape)
 
     def half_distance(self, C: Array, U: Array) -> Array:
         """½ (u' − u)ᵀ H (u' − u), where θ = θ(u')."""
         step = C - U.reshape(C.shape)
-        quadratic = np.einsum("kp,kp->k", step @ self.representation.H, step)
+        quadratic = np.einsum("kp,kp->k", self.representation.curve(step), step)
         return np.asarray(0.5 * np.maximum(quadratic, 0.0))
 
     def _alpha_beta(self, C: Array) -> tuple[Array, Array]:
         """β = −u/(2ν) and α = P(y − Dᵀβ), for u in the scale of Z itself."""
         rep = self.representation
         beta = C / (-2.0 * rep.nu * np.sqrt(rep.n))
-        return cholesky_solve(rep.P, self.y - beta @ rep.D), beta
+        return cholesky_solve(rep.P, self.y - rep.values(beta)), beta
 
     def parts(self, C: Array) -> tuple[Array, Array]:
         """(K + nνI)α = y − Dᵀβ says that the residuals are nνα."""

@@ -180,24 +180,24 @@ def library_version() -> str:
 
 
 def ridge_dataset(
-    path: xr.Dataset, fits: list[RidgeFit], points: Array, target: Array
+    path: xr.Dataset, fits: list[RidgeFit], points: Array, target: Array | None
 ) -> xr.Dataset:
-    """The refits of a path: one kernel ridge for each τ (and μ)."""
+    """The refits of a path: one kernel ridge for each τ (and μ); on all samples if there is y."""
     leading = path["n_selected"].dims
     shape = tuple(path.sizes[dim] for dim in leading)
     alpha = np.array([fit.alpha[0] for fit in fits])
     support = np.array([fit.features for fit in fits])
     nus = np.array([fit.nus[0] for fit in fits])
-    residual = len(target) * nus[:, None] * alpha
-    residual[~support.any(axis=1)] = target - target.mean()
     data = {
         "support": support,
         "n_selected": support.sum(axis=1),
         "ridge_nu": nus,
-        "loss": np.mean(residual**2, axis=1),
         "alpha": alpha,
-        "fitted": target - residual,
     }
+    if target is not None:
+        residual = len(target) * nus[:, None] * alpha
+        residual[~support.any(axis=1)] = target - target.mean()
+        data |= {"loss": np.mean(residual**2, axis=1), "fitted": target - residual}
     variables = {
         name: (
             (*leading, *VARIABLES[name][0][1:]),
@@ -211,9 +211,9 @@ def ridge_dataset(
             "points": points,
             "x_mean": path["x_mean"].values,
             "x_scale": path["x_scale"].values,
-            "y_mean": np.float64(target.mean()),
+            "y_mean": np.float64(fits[0].mean),
         },
-        {"sample": np.arange(len(target))},
+        {"sample": np.arange(len(points))},
         {},
     )
     names = ("tau", "mu", "feature", "group", "kernel")

@@ -13,6 +13,9 @@ from nvsd.linalg import (
     cholesky,
     cholesky_solve,
     half_solve,
+    pack,
+    packed_diagonal,
+    product,
     shifted_system,
 )
 
@@ -44,6 +47,21 @@ def backward_error(M1, M0, kappa, B, X) -> float:
         size = np.linalg.norm(M) * np.linalg.norm(x) + np.linalg.norm(b)
         worst = max(worst, np.linalg.norm(M @ x - b) / size)
     return worst
+
+
+@pytest.mark.parametrize("p", range(1, 9))
+def test_the_diagonal_of_a_packed_matrix(p: int) -> None:
+    packed = pack(np.diag(np.arange(1.0, p + 1)))
+    assert packed.shape == (p * (p + 1) // 2,)
+    np.testing.assert_array_equal(packed[packed_diagonal(p)], np.arange(1.0, p + 1))
+
+
+@pytest.mark.parametrize("transposed", [True, False])
+def test_products_are_those_of_numpy(transposed: bool, rng) -> None:
+    A, B = rng.standard_normal((3, 5)), rng.standard_normal((5, 4))
+    B = np.ascontiguousarray(B.T).T if transposed else B
+    np.testing.assert_allclose(product(A, B), A @ B, rtol=1e-14, atol=1e-14)
+    np.testing.assert_allclose(product(A[::2], B), A[::2] @ B, rtol=1e-14, atol=1e-14)
 
 
 @pytest.mark.parametrize("rank", [1, 4, 9])
@@ -119,7 +137,7 @@ def test_unknown_methods_are_refused(method) -> None:
 def test_factors_are_reused_and_the_oldest_forgotten(rng) -> None:
     p = 4
     M1, B = low_rank(p, 2, 6), rng.standard_normal((1, p))
-    system = CholeskySystem(M1, memory=2 * M1.nbytes)
+    system = CholeskySystem(M1, memory=2 * pack(M1).nbytes)
     one, two, three = (np.array([k]) for k in (1.0, 2.0, 3.0))
     for kappa, factorisations in [(one, 1), (one, 1), (two, 2), (one, 2), (three, 3), (one, 3)]:
         X = system.solve(kappa, B)

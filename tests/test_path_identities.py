@@ -12,7 +12,7 @@ from sklearn.kernel_ridge import KernelRidge
 
 import nvsd
 from nvsd.admm import Status
-from nvsd.kernels import Gaussian, Kernel, Linear, Matern52, Polynomial
+from nvsd.kernels import Gaussian, Kernel, Linear, Matern52, Polynomial, neighbour_width
 from nvsd.penalties import ElasticNet, GroupLasso, Lasso, Penalty, SparseGroupLasso
 
 N, D = 8, 3
@@ -82,6 +82,16 @@ def test_the_first_point_is_exactly_flat(kernel: Kernel, penalty: Penalty) -> No
         assert int(first.n_selected) == 0
         assert float(first.gap) <= 1e-6 * y.var()
         assert path.n_selected[-1] > 0
+
+
+def test_the_first_point_of_an_ill_conditioned_path(rng) -> None:
+    """A wide kernel on few inputs: Z has full row rank, but no derivative is free of the others."""
+    X = rng.standard_normal((60, 2))
+    y = X[:, 0] ** 2 + X[:, 0] + 0.1 * rng.standard_normal(60)
+    path = nvsd.nvsd_path(X, y, n_taus=6)
+    assert Kernel.from_json(path.kernel.item()) == Gaussian(neighbour_width(X))
+    assert not path.derivative_norm[0].values.any()
+    assert (path.gap <= 1e-6 * y.var()).all()
 
 
 def flat_multiplier(X, y, kernel: Kernel) -> np.ndarray:

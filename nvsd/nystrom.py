@@ -1,0 +1,116 @@
+"""Kernel ridge for many rows (Nyström): a few kernel sections, and the loss of all rows.
+
+    minimise (1/n) Σ_i (y_i − f(x_i))² + ν ‖f‖²   over f = Σ_j α_j k(v_j, ·)
+
+with points v_j drawn from the rows. One pass over the rows serves every ν. With all rows as points
+it is kernel ridge itself, and for a polynomial kernel it is so with as many points as there are
+monomials.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import blas, eigh, solve_triangular
+
+from nvsd.blocks import Rows
+from nvsd.features import pivoted_cholesky
+from nvsd.kernels import Kernel
+from nvsd.moments import Moments
+from nvsd.ridge import RidgeFit, ridge_coefficients
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+
+class Sections:
+    """φ(x): the kernel sections k(v_j, ·) at x on some inputs, made orthonormal in the RKHS."""
+
+    q = 0
+
+    def __init__(self, kernel: Kernel, V: Array, features: Mask) -> None:
+        self._kernel, self._features = kernel, features
+        R, self.pivots = pivoted_cholesky(kernel.K(V))
+        self._V, self._corner = V[self.pivots], np.asfortranarray(R[self.pivots])
+        self.r = len(self.pivots)
+
+    def features(self, X: Array) -> Array:
+        """Φ with rows φ(x_i), in Fortran order."""
+        C = np.asfortranarray(self._kernel.K(X[:, self._features], self._V))
+        Phi = blas.dtrsm(1.0, self._corner, C, side=1, lower=1, trans_a=1, overwrite_b=1)
+        return np.asarray(Phi)
+
+    def lower(self, X: Array) -> Array:
+        """No features."""
+        return np.empty((len(X), 0))
+
+    def coefficients(self, theta: Array) -> Array:
+        """α on the pivots, of f = φ·θ for each row θ."""
+        return np.asarray(solve_triangular(self._corner, theta.T, trans="T", lower=True).T)
+
+
+def draw_points(rows: Rows, size: int, random_state: int = 0) -> Array:
+    """As many rows as asked for, or all of them."""
+    n = rows.count()
+    return rows.take(np.random.default_rng(random_state).permutation(n)[: min(size, n)])
+
+
+def fit_nystrom(
+    rows: Rows, points: Array, kernel: Kernel, nus: ArrayLike, features: Mask | None = None
+) -> RidgeFit:
+    """Kernel ridge on given points, with the kernel restricted to some inputs, for all ν at once.
+
+    Parameters
+    ----------
+    rows : Rows
+        The samples and y, from any source: `nvsd.blocks.rows_of`.
+    points : (m, d) array
+        Where the kernel sections are, as of `draw_points`.
+    kernel : Kernel
+        On all d inputs; it is restricted.
+    nus : (k,) array
+        Weights of the squared norm.
+    features : (d,) bool array, optional
+        The inputs to use; all by default.
+    """
+    nus = np.atleast_1d(np.asarray(nus, dtype=float))
+    chosen = np.ones(points.shape[1], dtype=bool) if features is None else features
+    restricted = kernel if chosen.all() or not chosen.any() else kernel.restrict(chosen)
+    V = np.ascontiguousarray(points[:, chosen])
+    alpha = np.zeros((len(nus), len(points)))
+    if not chosen.any():
+        n, total = rows.total(_count_and_sum)
+        return RidgeFit(restricted, V, chosen, nus, alpha, float(total / n))
+    basis = Sections(restricted, V, chosen)
+    moments = rows.total(partial(Moments.of, basis))
+    # (ΦᵀΦ + nνI)θ = Φᵀy is kernel ridge of r rows, with ν in other units.
+    theta = ridge_coefficients(moments.gram, moments.correlation, nus * moments.n / basis.r)
+    alpha[:, basis.pivots] = basis.coefficients(theta)
+    return RidgeFit(restricted, V, chosen, nus, alpha, moments.y_mean)
+
+
+def derivative_metric(fit: RidgeFit, X: Array) -> Array:
+    """The root of (1/n) Σ_i ∇f(x_i)∇f(x_i)ᵀ, its largest eigenvalue set to 1.
+
+    A refit on X times this matrix sees the inputs stretched along the directions in which f varies,
+    where a narrow kernel pays, and shrunk along the others. It is symmetric, and zero for the
+    inputs that f ignores.
+
+    Parameters
+    ----------
+    fit : RidgeFit
+        For one ν.
+    X : (n, d) array
+        Where to differentiate; some thousand rows do.
+    """
+    slopes = fit.gradient(X)[0]
+    eigenvalues, W = eigh(slopes @ slopes.T)
+    shares = np.sqrt(np.maximum(eigenvalues, 0.0) / max(eigenvalues[-1], np.finfo(float).tiny))
+    return np.asarray((W * shares) @ W.T)
+
+
+def _count_and_sum(X: Array, y: Array | None) -> Array:
+    assert y is not None
+    return np.array([len(y), y.sum()])
