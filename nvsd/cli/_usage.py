@@ -6,6 +6,8 @@ import argparse
 from collections.abc import Callable
 from typing import Any
 
+from nvsd.cli import _replicate
+
 KERNELS = ("gaussian", "matern", "polynomial", "linear")
 PENALTIES = ("lasso", "group", "elastic-net", "sparse-group")
 METHODS = ("pool", "eliminate", "reweight", "rank", "adaptive", "support", "stability")
@@ -121,6 +123,7 @@ COMMANDS: dict[str, tuple[str, str, Callable[[argparse.ArgumentParser], None]]] 
     "predict": ("predictions for a new table", "MODEL.nc DATA", _predict),
     "show": ("what is in a file that nvsd wrote", "FILE.nc", _show),
     "report": ("a path as one page to look at", "FILE.nc --out FILE.html", _report),
+    "replicate": ("the paper's tables and its figure", "WHAT", _replicate.declare),
 }
 
 

@@ -1,0 +1,150 @@
+"""`nvsd replicate`: the paper's tables and its figure."""
+
+from __future__ import annotations
+
+import os
+from argparse import Namespace
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from nvsd.cli._model import quiet_backend
+from nvsd.cli._screen import Row, say, table, write
+from nvsd.cli._usage import UsageError
+from nvsd.experiments import EXPERIMENTS, METHODS, TABLES, Task, collect, report, save_results
+from nvsd.experiments import run as run_tasks
+from nvsd.experiments.rendering import to_markdown
+from nvsd.experiments.runner import records_in, tasks_of
+from nvsd.files import replacing, write_text
+
+
+def run(options: Namespace) -> None:
+    """Run what is not done yet, then write and print what there is."""
+    if options.replications < 1:
+        raise UsageError(f"--replications {options.replications} is not allowed; give at least 1.")
+    if options.what == "pilot":
+        _pilot(options)
+    elif options.what == "figure1":
+        _figure(options)
+    else:
+        _table(options)
+
+
+def _table(options: Namespace) -> None:
+    """The fits, the results as netCDF, the table as Markdown."""
+    tasks = _tasks(options)
+    if tasks is None:
+        return
+    _run(tasks, options)
+    names = list(dict.fromkeys(task.experiment for task in tasks))
+    results = {}
+    for name in names:
+        records = records_in(options.out, name)
+        if records:
+            results[name] = collect(records, name)
+    save_results(results, options.out)
+    text = to_markdown(report(options.what, results))
+    write_text(Path(options.out) / f"{options.what}.md", text)
+    write(text)
+
+
+def _tasks(options: Namespace) -> list[Task] | None:
+    """What the table consists of, or None if its data are not there."""
+    wanted = _listed(options.methods, METHODS, "method")
+    chosen = _listed(options.experiments, EXPERIMENTS, "experiment")
+    sizes = None if options.sizes is None else _numbers(options.sizes)
+    tasks: dict[Task, None] = {}
+    missing: dict[str, tuple[str, ...]] = {}
+    for block in TABLES[options.what]:
+        methods = [m for m in block.methods() if m.key in wanted]
+        missing |= {m.label: m.missing for m in methods if m.missing}
+        cells = [
+            (name, n)
+            for name, n in block.columns.values()
+            if name in chosen and (sizes is None or n in sizes)
+        ]
+        keys = [m.key for m in methods if not m.missing]
+        tasks |= dict.fromkeys(tasks_of(cells, keys, range(options.replications)))
+    for label, packages in missing.items():
+        say(f"note: {label} is left out, as {' and '.join(packages)} are not installed.")
+    if not tasks:
+        raise UsageError("these options leave nothing to do; give other ones.")
+    real = any(not EXPERIMENTS[task.experiment].synthetic for task in tasks)
+    if real and not os.environ.get("NVSD_DATA"):
+        say(
+            f"{options.what} is skipped, as its data are not there; name the folder that has them "
+            "in the environment variable NVSD_DATA."
+        )
+        return None
+    return sorted(tasks, key=lambda task: task.replication)
+
+
+def _run(tasks: Sequence[Task], options: Namespace) -> None:
+    Path(options.out).mkdir(parents=True, exist_ok=True)
+    if options.show:
+        return
+    count = run_tasks(tasks, options.out, jobs=options.jobs, cluster=options.cluster, progress=True)
+    say(f"{count} of {len(tasks)} fits were run, the others were done before.")
+    done = {tuple(r[name] for name in Task._fields) for r in _records(tasks, options.out)}
+    failed = [task for task in tasks if tuple(task) not in done]
+    if failed:
+        say(f"note: {len(failed)} fits failed, such as {failed[0].place}, which says why.")
+
+
+def _records(tasks: Iterable[Task], out: str) -> list[Row]:
+    names = dict.fromkeys((task.experiment, task.keep_predictions) for task in tasks)
+    return [record for name, kept in names for record in records_in(out, name, kept)]
+
+
+def _figure(options: Namespace) -> None:
+    """The fits, the predictions as netCDF, the figure."""
+    from nvsd.experiments.figure1 import SHOWN, figure_data, figure_tasks, plot_figure1
+
+    quiet_backend()
+    wanted = _listed(options.methods, METHODS, "method")
+    keys = [key for key in SHOWN if key in wanted and not METHODS[key].missing]
+    sizes = [] if options.sizes is None else _numbers(options.sizes)
+    tasks = figure_tasks(keys, *sizes[:1])
+    if not tasks:
+        raise UsageError("these options leave nothing to draw; give other ones.")
+    _run(tasks, options)
+    data = figure_data(options.out, tasks)
+    save_results({"figure1": data}, options.out)
+    figure = plot_figure1(data)
+    with replacing(Path(options.out) / "figure1.png") as temporary:
+        figure.savefig(temporary, dpi=150)
+    say(f"wrote {Path(options.out) / 'figure1.png'}")
+
+
+def _pilot(options: Namespace) -> None:
+    """How ν, c and the groups of Table 4 come out on replications that are not reported."""
+    from nvsd.experiments.pilot import compare_settings, frequency_groups
+
+    real = bool(os.environ.get("NVSD_DATA"))
+    names = [
+        name
+        for name in _listed(options.experiments, EXPERIMENTS, "experiment")
+        if (real or EXPERIMENTS[name].synthetic) and len(EXPERIMENTS[name].widths) == 1
+    ]
+    methods = _listed(options.methods, METHODS, "method") if options.methods else ["nvsd-l", "krls"]
+    rows = compare_settings(names, options.replications, options.jobs, tuple(methods))
+    write(table([row._asdict() for row in rows]))
+    if real:
+        groups = frequency_groups(options.replications, options.jobs)
+        for code, labels in groups.items():
+            write(f"\n{code}: {' '.join(labels)}\n")
+
+
+def _listed(text: str | None, known: Iterable[str], what: str) -> list[str]:
+    """Names between commas, or all."""
+    names = list(known) if text is None else [name.strip() for name in text.split(",")]
+    for name in names:
+        if name not in known:
+            raise UsageError(f"there is no {what} {name!r}; give some of {', '.join(known)}.")
+    return names
+
+
+def _numbers(text: str) -> list[int]:
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError as error:
+        raise UsageError(f"--sizes {text!r} are no numbers; give them as in 30,50.") from error

@@ -1,0 +1,33 @@
+"""The paper's experiments: every method on the same data, every table, the figure.
+
+`protocol` draws the data, `methods` holds the methods, `runner` runs all of them and goes on after
+an interruption, `store` keeps what is done, `tables` and `figure1` show it beside the paper's
+numbers.
+"""
+
+from __future__ import annotations
+
+from nvsd.experiments.methods import METHODS, Method, Model
+from nvsd.experiments.protocol import EXPERIMENTS, Experiment, Split
+from nvsd.experiments.runner import Task, compute, run, tasks_of
+from nvsd.experiments.store import collect, load_results, save_results
+from nvsd.experiments.tables import TABLES, Report, report
+
+__all__ = [
+    "EXPERIMENTS",
+    "METHODS",
+    "TABLES",
+    "Experiment",
+    "Method",
+    "Model",
+    "Report",
+    "Split",
+    "Task",
+    "collect",
+    "compute",
+    "load_results",
+    "report",
+    "run",
+    "save_results",
+    "tasks_of",
+]

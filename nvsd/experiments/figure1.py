@@ -1,0 +1,86 @@
+"""The paper's Figure 1: predictions on the test data of E3, methods side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from nvsd.experiments.methods import METHODS, OURS_GROUPS
+from nvsd.experiments.protocol import EXPERIMENTS
+from nvsd.experiments.runner import Task
+from nvsd.experiments.store import read
+
+N, REPLICATION = 110, 16  # the paper's is "the 17th replication"
+SHOWN = ("krls", "spam", "hsic", "denovas", "nvsd-l", "nvsd-gl", "nvsd-en", OURS_GROUPS)
+ROWS = {"E3": "width 4", "E3-tuned": "width chosen"}
+AXES = ("x1", "x7")  # the first measurement of each of the two variables that matter
+
+
+def figure_tasks(methods: Sequence[str] = SHOWN, n: int = N) -> list[Task]:
+    """The fits behind the figure."""
+    return [Task(name, n, REPLICATION, key, True) for name in ROWS for key in methods]
+
+
+def figure_data(out: str | Path, tasks: Sequence[Task]) -> xr.Dataset:
+    """Predictions and target on the test data, (experiment, method, sample)."""
+    names, keys = (
+        list(dict.fromkeys(getattr(t, f) for t in tasks)) for f in ("experiment", "method")
+    )
+    split = EXPERIMENTS[names[0]].split(tasks[0].n, REPLICATION)
+    predictions = np.full((len(names), len(keys), len(split.y_test)), np.nan, np.float32)
+    for task in tasks:
+        record = read(Path(out) / task.place)
+        if record is not None and "predictions" in record:
+            where = names.index(task.experiment), keys.index(task.method)
+            predictions[where] = record["predictions"]
+    inputs = split.X_test[:, [split.names.index(name) for name in AXES]].astype(np.float32)
+    return xr.Dataset(
+        {
+            "prediction": (("experiment", "method", "sample"), predictions),
+            "y": ("sample", split.y_test.astype(np.float32)),
+            "X": (("sample", "input"), inputs),
+        },
+        coords={
+            "experiment": np.array(names, dtype=object),
+            "method": np.array(keys, dtype=object),
+            "input": np.array(AXES, dtype=object),
+        },
+        attrs={"n": tasks[0].n, "replication": REPLICATION},
+    )
+
+
+def plot_figure1(data: xr.Dataset) -> Any:
+    """Predictions against the two variables that matter: colour is f, one panel for each method.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    import matplotlib.pyplot as plt
+
+    names = [str(name) for name in data["experiment"].values]
+    keys = [str(key) for key in data["method"].values]
+    y, X = data["y"].values, data["X"].values
+    limits = {"vmin": float(np.quantile(y, 0.01)), "vmax": float(np.quantile(y, 0.99))}
+    size = (1.6 * (1 + len(keys)), 1.9 * len(names) + 0.5)
+    figure, axes = plt.subplots(
+        len(names), 1 + len(keys), figsize=size, sharex=True, sharey=True, squeeze=False,
+        layout="constrained",
+    )  # fmt: skip
+    for i, name in enumerate(names):
+        shown = {"y": y} | {key: data["prediction"].values[i, j] for j, key in enumerate(keys)}
+        for ax, (key, f) in zip(axes[i], shown.items(), strict=True):
+            points = ax.scatter(*X.T, c=f, s=3, cmap="viridis", rasterized=True, **limits)
+            ax.set_aspect("equal")
+            error = "" if key == "y" else f"\nRMSE {np.sqrt(np.mean((f - y) ** 2)):.2f}"
+            ax.set_title(("test data" if key == "y" else METHODS[key].label) + error, fontsize=8)
+            ax.tick_params(labelsize=6)
+        axes[i, 0].set_ylabel(f"{ROWS.get(name, name)}\n{AXES[1]}", fontsize=8)
+    for ax in axes[-1]:
+        ax.set_xlabel(AXES[0], fontsize=8)
+    figure.colorbar(points, ax=axes, shrink=0.8, label="f")
+    return figure

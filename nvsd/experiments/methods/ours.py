@@ -1,0 +1,64 @@
+"""The selection of this library, on the same data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from nvsd.experiments.methods.base import Method, Model, best_of
+from nvsd.experiments.methods.paper import make_penalty
+from nvsd.experiments.protocol import Experiment, Split
+from nvsd.selection import select
+
+
+@dataclass(frozen=True)
+class Selected(Method):
+    """`nvsd.select` with one of its methods.
+
+    With groups, candidates consist of whole groups; penalty "GL" implies that.
+    """
+
+    method: str = "pool"
+    penalty: str = ""
+    groups: bool = False
+
+    family = "ours"
+
+    def fit(self, split: Split) -> Model:
+        """Once for each width at which the path is computed."""
+        # Elimination and reweighting run at all widths by themselves; only the path does not.
+        widths = split.base_widths if self.method != "eliminate" else (1.0,)
+        return best_of(self._select(split, width, first=not i) for i, width in enumerate(widths))
+
+    def _select(self, split: Split, width: float, first: bool) -> Model:
+        options: dict[str, Any] = {}
+        if self.method == "pool" and not first:
+            options["methods"] = ["rank"]
+        if len(split.widths) > 1:
+            options["widths"] = [factor / width for factor in split.widths]
+        selection = select(
+            split.X,
+            split.y,
+            method=self.method,
+            kernel=split.kernel_at(width),
+            groups=split.groups if self.groups else None,
+            penalty=make_penalty(self.penalty, split) if self.penalty else None,
+            nu=split.nu,
+            validation=(split.X_val, split.y_val),
+            nus=split.nus,
+            standardize=False,
+            progress=False,
+            **options,
+        )
+        facts = {"ridge_nu": selection.refit.nu}
+        return Model(selection.support, selection.refit.predict, selection.score, facts)
+
+    def applies(self, experiment: Experiment, groups: bool) -> bool:
+        """Beside the paper's method with the same penalty; with groups where they are used."""
+        known = not self.penalty or self.penalty in experiment.penalties
+        return known and super().applies(experiment, groups)
+
+    @property
+    def uses_groups(self) -> bool:
+        """If it was told to."""
+        return self.groups

@@ -1,0 +1,136 @@
+"""Records of finished tasks, and the small Datasets that are made of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from nvsd.datasets import SUPPORT
+from nvsd.experiments.methods import METHODS
+from nvsd.experiments.protocol import EXPERIMENTS
+from nvsd.files import replacing, write_text
+
+__all__ = [
+    "Record",
+    "collect",
+    "is_done",
+    "load_results",
+    "read",
+    "save_results",
+    "selection_error",
+    "support_size",
+    "write",
+]
+
+Record = dict[str, Any]
+
+NUMBERS = {
+    "rmse": "root mean squared error on the test data",
+    "validation_mse": "mean squared error on the validation data",
+    "seconds": "processor time of the fit",
+    "converged": "part of the grid on which the solver met its tolerance",
+}
+
+
+def write(path: Path, record: Record) -> None:
+    """Write a record, all of it or nothing."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_text(path, json.dumps(record) + "\n")
+
+
+def read(path: Path) -> Record | None:
+    """A record, or None if there is none that can be read."""
+    try:
+        record = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError):
+        return None
+    return record if isinstance(record, dict) else None
+
+
+def is_done(record: Record | None, settings: str) -> bool:
+    """Whether a record is good: made with these settings, and not a failure."""
+    return record is not None and record.get("settings") == settings and "failed" not in record
+
+
+def collect(records: Iterable[Record], experiment: str) -> xr.Dataset:
+    """One Dataset (method, n, replication) of all records of an experiment.
+
+    What is not there yet, or has failed, is NaN.
+    """
+    good = [r for r in records if r["experiment"] == experiment and "rmse" in r]
+    if not good:
+        raise ValueError(f"there are no results of {experiment}; run nvsd replicate first.")
+    found = {str(r["method"]) for r in good}
+    methods = [key for key in METHODS if key in found]
+    sizes = sorted({int(r["n"]) for r in good})
+    replications = np.arange(1 + max(int(r["replication"]) for r in good))
+    names = [str(name) for name in good[0]["names"]]
+    shape = (len(methods), len(sizes), len(replications))
+    numbers = {name: np.full(shape, np.nan, np.float32) for name in NUMBERS}
+    support = np.zeros((*shape, len(names)), bool)
+    for r in good:
+        where = methods.index(r["method"]), sizes.index(r["n"]), int(r["replication"])
+        for name in NUMBERS:
+            numbers[name][where] = r.get(name, r["facts"].get(name, np.nan))
+        support[where] = [digit == "1" for digit in r["support"]]
+    dims = ("method", "n", "replication")
+    variables = {name: (dims, numbers[name], {"long_name": NUMBERS[name]}) for name in NUMBERS}
+    coords: dict[str, Any] = {
+        "method": np.array(methods, dtype=object),
+        "n": sizes,
+        "replication": replications,
+        "feature": np.array(names, dtype=object),
+    }
+    if EXPERIMENTS[experiment].synthetic:
+        coords["relevant"] = ("feature", SUPPORT)
+    selected = ((*dims, "feature"), support, {"long_name": "whether the input was selected"})
+    return xr.Dataset(variables | {"support": selected}, coords=coords, attrs=_attrs(experiment))
+
+
+def _attrs(name: str) -> dict[str, Any]:
+    experiment = EXPERIMENTS[name]
+    kernel = "Gaussian, width from the 20 nearest neighbours"
+    return {
+        "experiment": name,
+        "kernel": kernel if experiment.kernel is None else repr(experiment.kernel),
+        "nu": experiment.nu,
+        "widths": ", ".join(f"{width:g}" for width in experiment.widths),
+    }
+
+
+def selection_error(results: xr.Dataset) -> xr.DataArray:
+    """Tanimoto distance 1 − |S ∩ T| / |S ∪ T| between selected and relevant inputs."""
+    support, truth = results["support"], results["relevant"]
+    both = (support & truth).sum("feature")
+    either = (support | truth).sum("feature")
+    return (1 - both / either).where(results["rmse"].notnull())
+
+
+def support_size(results: xr.Dataset) -> xr.DataArray:
+    """How many inputs were selected."""
+    return results["support"].sum("feature").where(results["rmse"].notnull())
+
+
+def save_results(results: Mapping[str, xr.Dataset], folder: str | Path) -> None:
+    """Write one small netCDF file for each experiment."""
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    for name, dataset in results.items():
+        encoding = {str(v): {"zlib": True, "complevel": 9} for v in dataset.data_vars}
+        with replacing(Path(folder) / f"{name}.nc") as temporary:
+            dataset.to_netcdf(temporary, engine="h5netcdf", encoding=encoding)
+
+
+def load_results(folder: str | Path) -> dict[str, xr.Dataset]:
+    """The Datasets in a folder, in the order of the experiments."""
+    results = {}
+    for name in EXPERIMENTS:
+        path = Path(folder) / f"{name}.nc"
+        if path.is_file():
+            with xr.open_dataset(path, engine="h5netcdf") as dataset:
+                results[name] = dataset.load()
+    return results

@@ -1,0 +1,250 @@
+"""The paper's tables from stored results, its own numbers beside ours."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+from scipy.stats import wilcoxon
+
+from nvsd.experiments import paper_values
+from nvsd.experiments.methods import METHODS, OURS, OURS_GROUPS, Method
+from nvsd.experiments.protocol import EXPERIMENTS, SIZES
+from nvsd.experiments.store import selection_error, support_size
+
+__all__ = ["TABLES", "Block", "BlockReport", "Cell", "Report", "Verdict", "report"]
+
+Array = NDArray[np.float64]
+
+LEVEL = 0.05
+RIVALS = ("baseline", "linear", "competitor")  # families that the library is compared with
+
+
+@dataclass(frozen=True)
+class Block:
+    """A part of a table: columns of cells (experiment, n), with the paper's numbers.
+
+    Attributes
+    ----------
+    groups : bool
+        Whether methods may use the groups of the inputs.
+    penalties : tuple of str
+        The paper's methods here.
+    """
+
+    title: str
+    columns: dict[str, tuple[str, int]]
+    paper: dict[str, paper_values.Rows]
+    groups: bool
+    penalties: tuple[str, ...]
+    selection: str = "selection error"
+
+    def methods(self) -> list[Method]:
+        """The methods that have a place here."""
+        experiments = [EXPERIMENTS[name] for name, _ in self.columns.values()]
+        return [
+            method
+            for method in METHODS.values()
+            if all(
+                method.applies(replace(each, penalties=self.penalties), self.groups)
+                for each in experiments
+            )
+        ]
+
+    @property
+    def ours(self) -> str:
+        """The method that stands for this library."""
+        return OURS_GROUPS if self.groups else OURS
+
+
+def _by_size(name: str, title: str, paper: dict[str, paper_values.Rows], groups: bool) -> Block:
+    columns = {f"n = {n}": (name, n) for n in SIZES}
+    return Block(title, columns, paper, groups, EXPERIMENTS[name].penalties)
+
+
+def _by_data(
+    names: dict[str, str], paper: dict[str, paper_values.Rows], penalties: tuple[str, ...]
+) -> tuple[Block, ...]:
+    columns = {label: (name, 100) for label, name in names.items()}
+    title, groups = "100 training rows", "GL" in penalties
+    return (Block(title, columns, paper, groups, penalties, "support size"),)
+
+
+TABLES: dict[str, tuple[Block, ...]] = {
+    "table1": (
+        _by_size("E1", "E1, cubic kernel", paper_values.E1, True),
+        _by_size("E2", "E2, cubic kernel", paper_values.E2, False),
+        _by_size("E3", "E3, Gaussian kernel of width 4", paper_values.E3, True),
+        _by_size("E3-tuned", "E3, width chosen on validation data", paper_values.E3, True),
+    ),
+    "table3": _by_data(
+        {code: code for code in ("BH", "CP", "CC", "EN", "EL")},
+        paper_values.TABLE3,
+        ("L", "EN"),
+    ),
+    "table4": _by_data(
+        {"AI": "AI+", "CP": "CP", "CC": "CC+", "KN": "KN+", "EL": "EL"},
+        paper_values.TABLE4,
+        ("L", "GL"),
+    ),
+}
+
+
+class Cell(NamedTuple):
+    """One method in one column, for one measure.
+
+    Attributes
+    ----------
+    significant : bool
+        Whether an NVSD method is better than every rival, each by a Wilcoxon signed-rank test.
+    """
+
+    mean: float
+    se: float
+    median: float
+    replications: int
+    paper: float
+    best: bool = False
+    significant: bool = False
+
+
+class Verdict(NamedTuple):
+    """The two questions about one column and measure."""
+
+    column: str
+    measure: str
+    ours: float
+    rival: str
+    rival_mean: float
+    p_value: float
+    paper_method: str
+    paper_best: float
+
+
+@dataclass(frozen=True)
+class BlockReport:
+    """Numbers of one block: cells[measure][method][column]."""
+
+    block: Block
+    cells: dict[str, dict[str, list[Cell]]]
+    verdicts: list[Verdict] = field(default_factory=list)
+
+    @property
+    def replications(self) -> int:
+        """The largest number that a cell has."""
+        rows = self.cells["rmse"].values()
+        return max((cell.replications for row in rows for cell in row), default=0)
+
+
+@dataclass(frozen=True)
+class Report:
+    """A table."""
+
+    name: str
+    blocks: list[BlockReport]
+
+
+def report(name: str, results: Mapping[str, xr.Dataset]) -> Report:
+    """Make a table of what there is; blocks and columns without any results are left out."""
+    blocks = [_block_report(block, results) for block in TABLES[name]]
+    return Report(name, [block for block in blocks if block.replications])
+
+
+def _block_report(block: Block, results: Mapping[str, xr.Dataset]) -> BlockReport:
+    cells: dict[str, dict[str, list[Cell]]] = {"rmse": {}, "selection": {}}
+    verdicts = []
+    for j, (column, (experiment, n)) in enumerate(block.columns.items()):
+        known = results.get(experiment)
+        for measure, rows in cells.items():
+            values = {} if known is None else _values(known, measure, n)
+            values = {m.key: values.get(m.key, np.empty(0)) for m in block.methods()}
+            if not any(np.isfinite(v).any() for v in values.values()):
+                values = {key: np.empty(0) for key in values}
+            for key, cell in _column(values, block, measure, j).items():
+                rows.setdefault(key, []).append(cell)
+            if block.selection == "selection error" or measure == "rmse":
+                verdict = _verdict(values, block, measure, column, j)
+                verdicts += [] if verdict is None else [verdict]
+    return BlockReport(block, cells, verdicts)
+
+
+def _values(results: xr.Dataset, measure: str, n: int) -> dict[str, Array]:
+    """The replications of every method."""
+    if measure == "rmse":
+        array = results["rmse"]
+    else:
+        array = (selection_error if "relevant" in results.coords else support_size)(results)
+    if n not in results["n"].values:
+        return {}
+    chosen = array.sel(n=n).transpose("method", "replication").values.astype(float)
+    return dict(zip(map(str, results["method"].values), chosen, strict=True))
+
+
+def _column(values: Mapping[str, Array], block: Block, measure: str, j: int) -> dict[str, Cell]:
+    """One column, with its best and its significant cells."""
+    means = {key: _mean(v) for key, v in values.items() if METHODS[key].family != "oracle"}
+    # A small support is not in itself a good one.
+    judged = measure == "rmse" or block.selection == "selection error"
+    lowest = min((m for m in means.values() if math.isfinite(m)), default=math.nan)
+    rivals = [key for key in means if METHODS[key].family in RIVALS and math.isfinite(means[key])]
+    cells = {}
+    for key, v in values.items():
+        v = v[np.isfinite(v)]
+        mine = METHODS[key].family in ("ours", "paper") and len(v) > 0 and bool(rivals)
+        se = float(v.std(ddof=1) / np.sqrt(len(v))) if len(v) > 1 else math.nan
+        row = block.paper[measure].get(key)
+        cells[key] = Cell(
+            _mean(v),
+            se,
+            float(np.median(v)) if len(v) else math.nan,
+            len(v),
+            math.nan if row is None else row[j],
+            judged and round(means.get(key, math.nan), 4) == round(lowest, 4),
+            judged and mine and all(significantly_less(values[key], values[r]) for r in rivals),
+        )
+    return cells
+
+
+def _verdict(
+    values: Mapping[str, Array], block: Block, measure: str, column: str, j: int
+) -> Verdict | None:
+    means = {key: _mean(v) for key, v in values.items()}
+    rivals = [key for key, m in means.items() if METHODS[key].family in RIVALS and math.isfinite(m)]
+    if not rivals or not math.isfinite(means.get(block.ours, math.nan)):
+        return None
+    rival = min(rivals, key=lambda key: means[key])
+    printed = {key: row[j] for key, row in block.paper[measure].items() if not math.isnan(row[j])}
+    best = min(printed, key=lambda key: printed[key])
+    p = p_value(values[block.ours], values[rival])
+    return Verdict(column, measure, means[block.ours], rival, means[rival], p, best, printed[best])
+
+
+def _mean(values: Array) -> float:
+    finite = values[np.isfinite(values)]
+    return float(finite.mean()) if len(finite) else math.nan
+
+
+def p_value(a: Array, b: Array) -> float:
+    """Wilcoxon signed-rank test, two-sided, over the replications that both have."""
+    m = min(len(a), len(b))
+    both = np.isfinite(a[:m]) & np.isfinite(b[:m])
+    difference = a[:m][both] - b[:m][both]
+    if not np.any(difference):
+        return 1.0
+    return float(wilcoxon(difference).pvalue)
+
+
+def significantly_less(a: Array, b: Array) -> bool:
+    """Whether a is smaller at the 5 % level: the test is two-sided, the ranks decide the side."""
+    if not p_value(a, b) < LEVEL:
+        return False
+    m = min(len(a), len(b))
+    difference = a[:m] - b[:m]
+    difference = difference[np.isfinite(difference) & (difference != 0)]
+    ranks = np.argsort(np.argsort(np.abs(difference))) + 1.0
+    return float(ranks[difference < 0].sum()) > float(ranks[difference > 0].sum())

@@ -1,0 +1,437 @@
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from experiment_problems import records, write_real
+from scipy.stats import wilcoxon
+from sklearn.kernel_ridge import KernelRidge
+
+from nvsd.cli import main
+from nvsd.experiments import (
+    EXPERIMENTS,
+    METHODS,
+    TABLES,
+    Task,
+    collect,
+    compute,
+    load_results,
+    report,
+    run,
+    save_results,
+    tasks_of,
+)
+from nvsd.experiments.figure1 import figure_tasks
+from nvsd.experiments.grouping import GROUPS, SIZES, group_by_frequency
+from nvsd.experiments.methods import denovas
+from nvsd.experiments.methods.base import best_refit, nested
+from nvsd.experiments.methods.denovas import Iterate, Operators, fista, outer_step
+from nvsd.experiments.methods.early import early_supports
+from nvsd.experiments.methods.group_lasso import group_lasso_path
+from nvsd.experiments.methods.kernel import hsic_sets
+from nvsd.experiments.methods.spam import Basis
+from nvsd.experiments.pilot import compare_settings, frequency_groups
+from nvsd.experiments.protocol import PILOT, Split
+from nvsd.experiments.runner import records_in
+from nvsd.experiments.store import selection_error
+from nvsd.experiments.tables import p_value, significantly_less
+from nvsd.kernels import Gaussian
+from nvsd.path import nvsd_path
+from nvsd.penalties import Lasso
+
+HERE = [method for method in METHODS.values() if not method.missing]
+
+
+@pytest.fixture
+def small() -> Split:
+    """Few rows and inputs, and little to validate on."""
+    split = EXPERIMENTS["E3"].split(14, 0)
+    some = np.array([0, 1, 6, 12])
+    return replace(
+        split,
+        X=split.X[:, some],
+        X_val=split.X_val[:100, some],
+        y_val=split.y_val[:100],
+        X_test=split.X_test[:100, some],
+        y_test=split.y_test[:100],
+        kernel=Gaussian(1.5),
+        nu=0.05,
+        names=("a", "b", "c", "d"),
+        groups=("g", "g", "h", "i"),
+        truth=np.array([True, True, True, False]),
+    )
+
+
+@pytest.fixture
+def real(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "data"
+    folder.mkdir()
+    write_real(folder)
+    monkeypatch.setenv("NVSD_DATA", str(folder))
+    return folder
+
+
+# --- protocol ---------------------------------------------------------------------------------
+
+
+def test_a_cell_depends_on_its_name_alone() -> None:
+    one, again = (EXPERIMENTS["E1"].split(30, 7) for _ in range(2))
+    np.testing.assert_array_equal(one.X, again.X)
+    np.testing.assert_array_equal(one.y_test, again.y_test)
+    assert one.X.shape == (30, 18)
+    assert one.X_val.shape == one.X_test.shape == (1000, 18)
+    others = [("E1", 30, 8), ("E1", 50, 7), ("E2", 30, 7)]
+    for name, n, r in others:
+        assert not np.isin(EXPERIMENTS[name].split(n, r).X[:, 0], one.X[:, 0]).any()
+    assert not np.isin(one.X_val[:, 0], np.append(one.X[:, 0], one.X_test[:, 0])).any()
+
+
+def test_the_width_changes_nothing_but_the_width() -> None:
+    plain, tuned = EXPERIMENTS["E3"].split(30, 0), EXPERIMENTS["E3-tuned"].split(30, 0)
+    np.testing.assert_array_equal(plain.X, tuned.X)
+    np.testing.assert_array_equal(plain.nus, tuned.nus)
+    assert plain.widths == (1.0,)
+    assert tuned.kernel_at(0.25) == Gaussian(1.0)
+
+
+def test_real_data_are_normalised_and_disjoint(real: Path) -> None:
+    split, copies = EXPERIMENTS["CC"].split(100, 0), EXPERIMENTS["CC+"].split(100, 0)
+    everything = np.vstack([split.X, split.X_val, split.X_test])
+    assert len(everything) == 100 + 2 * 450 == len(np.unique(everything, axis=0))
+    np.testing.assert_allclose(everything.mean(axis=0), 0.0, atol=1e-12)
+    np.testing.assert_allclose(everything.std(axis=0), 1.0)
+    assert abs(split.y.mean()) < 1e-12
+    np.testing.assert_allclose(copies.X[:, :8], split.X)
+    twice = np.vstack([copies.X, copies.X_val, copies.X_test])
+    np.testing.assert_allclose(np.sort(twice[:, 8:], axis=0), np.sort(twice[:, :8], axis=0))
+    assert np.abs(np.corrcoef(twice.T)[:8, 8:]).max() < 0.2
+    assert copies.groups == ("original",) * 8 + ("permuted",) * 8
+
+
+def test_groups_go_by_frequency() -> None:
+    assert group_by_frequency([1, 9, 5, 9, 0], (2, 3)) == ("g2", "g1", "g2", "g1", "g2")
+    with pytest.raises(ValueError, match="add up"):
+        group_by_frequency([1, 2], (1, 2))
+    for code, sizes in SIZES.items():
+        counts = [GROUPS[code].count(label) for label in sorted(set(GROUPS[code]))]
+        assert sorted(counts) == sorted(sizes)
+
+
+# --- methods ----------------------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("method", HERE, ids=lambda method: method.key)
+def test_a_method_reports_its_own_validation_error(method, small, monkeypatch) -> None:
+    monkeypatch.setattr(denovas, "MAX_OUTER", 20)
+    model = method.fit(small)
+    error = np.mean((model.predict(small.X_val) - small.y_val) ** 2)
+    assert model.error == pytest.approx(error, rel=1e-9)
+    assert model.support.shape == (4,)
+    assert model.support.dtype == bool
+    moved = small.X_test + 10.0 * ~model.support
+    np.testing.assert_allclose(model.predict(moved), model.predict(small.X_test), rtol=1e-9)
+
+
+def test_the_oracle_knows_and_the_mean_does_not(small: Split) -> None:
+    assert METHODS["oracle"].fit(small).support.tolist() == [True, True, True, False]
+    mean = METHODS["mean"].fit(small)
+    assert not mean.support.any()
+    np.testing.assert_allclose(mean.predict(small.X_test), small.y.mean())
+
+
+def test_methods_that_use_groups_keep_them_whole(small: Split) -> None:
+    for key in ("pool-groups", "eliminate-groups", "nvsd-gl"):
+        support = METHODS[key].fit(small).support
+        assert support[0] == support[1]
+
+
+def test_the_refit_is_the_best_kernel_ridge_of_all(small: Split) -> None:
+    split = replace(small, widths=(1.0, 0.5))
+    sets = nested(np.array([1.0, 3.0, 2.0, 0.0]))
+    assert [s.sum() for s in sets] == [0, 1, 2, 3, 4]
+    assert sets[2].tolist() == [False, True, True, False]
+    errors = [np.mean((split.y.mean() - split.y_val) ** 2)]
+    for mask in sets[1:]:
+        for factor in split.widths:
+            for nu in split.nus:
+                gamma = 1 / (2 * (1.5 * factor) ** 2)
+                ridge = KernelRidge(kernel="rbf", gamma=gamma, alpha=len(split.X) * nu)
+                ridge.fit(split.X[:, mask], split.y - split.y.mean())
+                predicted = ridge.predict(split.X_val[:, mask]) + split.y.mean()
+                errors.append(np.mean((predicted - split.y_val) ** 2))
+    assert best_refit(split, sets).error == pytest.approx(min(errors), rel=1e-6)
+
+
+def objective(split: Split, op: Operators, f: Iterate, tau: float) -> float:
+    """The problem that Denovas and NVSD(L) share, written out."""
+    K, D, L = split.kernel.blocks(split.X)
+    n, a, b = len(split.X), f.alpha[:, 0], f.beta[:, 0]
+    residual = split.y - split.y.mean() - K @ a - D.T @ b
+    slopes = (D @ a + L @ b).reshape(-1, n)
+    norm = a @ K @ a + 2 * a @ D.T @ b + b @ L @ b
+    return residual @ residual / n + tau * np.sqrt((slopes**2).mean(axis=1)).sum() + op.nu * norm
+
+
+def test_denovas_solves_the_problem_of_nvsd_if_it_is_left_to(small, monkeypatch) -> None:
+    monkeypatch.setattr(denovas, "MAX_INNER", 100)
+    monkeypatch.setattr(denovas, "INNER_TOL", 1e-7)
+    path = nvsd_path(small.X, small.y, kernel=small.kernel, nu=small.nu, n_taus=6, tol=1e-8)
+    tau = float(path.tau[3])
+    op = Operators(small.X, small.y, small.kernel, small.nu)
+    zeros = np.zeros((14, 1)), np.zeros((14 * 4, 1))
+    f, momenta = Iterate(*zeros, *zeros, zeros[1]), fista()
+    radius = np.array([tau / (2 * op.sigma)])
+    for _ in range(500):
+        f = outer_step(op, f, radius, next(momenta))
+    assert objective(small, op, f, tau) == pytest.approx(float(path.objective[3]), rel=1e-4)
+    norms = op.block_norms(f.V)[:, 0] / radius
+    np.testing.assert_array_equal(norms > 0.999, path.support.values[3])
+
+
+def test_early_admm_is_the_exact_one_if_it_is_not_stopped(small: Split) -> None:
+    path = nvsd_path(small.X, small.y, kernel=small.kernel, nu=small.nu, n_taus=8, tol=1e-9)
+    taus = path.tau.values[1:]
+    late = early_supports(small, Lasso().bind(small.names), taus, 3000)
+    np.testing.assert_array_equal(late, path.support.values[1:])
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_group_lasso_meets_its_optimality_conditions(rng: np.random.Generator) -> None:
+    X, groups = rng.standard_normal((40, 6)), [np.array([4, 0]), np.array([1, 2, 5]), np.array([3])]
+    y = 100 * (X[:, 4] - X[:, 0]) + rng.standard_normal(40)
+    y, weights = y - y.mean(), np.sqrt([2.0, 3.0, 1.0])
+    W = group_lasso_path(X, y, groups, weights)
+    gradient = X.T @ (y[:, None] - X @ W) / 40
+    top = max(np.linalg.norm(X[:, g].T @ y) / 40 / w for g, w in zip(groups, weights, strict=True))
+    alphas = top * np.geomspace(1.0, 1e-3, W.shape[1])
+    for g, w in zip(groups, weights, strict=True):
+        size = np.linalg.norm(gradient[g], axis=0)
+        assert np.all(size <= w * alphas * (1 + 1e-2) + 1e-3)
+        on = np.linalg.norm(W[g], axis=0) > 1e-3
+        np.testing.assert_allclose(size[on], (w * alphas)[on], rtol=0.05, atol=0.02)
+    assert not W[3, :10].any()
+
+
+def test_splines_are_orthonormal_and_cut_where_they_cannot_be(rng: np.random.Generator) -> None:
+    X = np.column_stack([rng.standard_normal(30), rng.integers(0, 2, 30).astype(float)])
+    basis = Basis(X, 4)
+    B = basis.features(X)
+    np.testing.assert_allclose(B.mean(axis=0), 0.0, atol=1e-12)
+    for group in basis.groups:
+        np.testing.assert_allclose(B[:, group].T @ B[:, group] / 30, np.eye(len(group)), atol=1e-8)
+    assert [len(group) for group in basis.groups] == [5, 1]
+    assert np.isfinite(basis.features(X + 5)).all()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_hsic_lasso_is_quiet_and_leaves_numpy_alone(capsys, rng) -> None:
+    X = rng.standard_normal((60, 5))
+    state = np.random.get_state()[1].copy()  # noqa: NPY002
+    sets = hsic_sets(X, np.sin(3 * X[:, 2]) + X[:, 2])
+    assert (np.random.get_state()[1] == state).all()  # noqa: NPY002
+    assert capsys.readouterr().out == ""
+    assert not sets[0].any()
+    assert sets[1].tolist() == [False, False, True, False, False]
+    assert sets[-1].all()
+
+
+# --- records and tables -----------------------------------------------------------------------
+
+QUICK = ["lasso", "krls", "nvsd-l", "nvsd-gl", "pool-groups", "oracle"]
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("finished")
+    run(tasks_of([("E1", 30)], QUICK, range(3)), out, progress=False)
+    return out
+
+
+def test_a_task_alone_gives_what_it_gives_in_a_run(finished: Path) -> None:
+    task = Task("E1", 30, 2, "pool-groups")
+    alone = compute(task)
+    alone.pop("seconds")
+    assert records(finished)[str(task.place)] == alone
+
+
+def test_what_is_done_is_not_done_again(finished: Path) -> None:
+    before = {path: path.stat().st_mtime_ns for path in finished.rglob("*.json")}
+    assert run(tasks_of([("E1", 30)], QUICK, range(3)), finished, progress=False) == 0
+    assert before == {path: path.stat().st_mtime_ns for path in finished.rglob("*.json")}
+
+
+@pytest.mark.parametrize("damage", ["", "{", "[]", '{"settings": "other"}'])
+def test_what_cannot_be_read_or_has_other_settings_is_done_again(
+    tmp_path: Path, damage: str
+) -> None:
+    task = Task("E1", 30, 0, "mean")
+    assert run([task], tmp_path, progress=False) == 1
+    good = records(tmp_path)
+    (tmp_path / task.place).write_text(damage)
+    assert run([task], tmp_path, progress=False) == 1
+    assert records(tmp_path) == good
+
+
+def test_a_failure_is_recorded_and_tried_again(tmp_path, monkeypatch) -> None:
+    task = Task("E1", 30, 0, "mean")
+
+    def fail(self: object, split: Split) -> None:
+        raise RuntimeError("no luck")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(METHODS["mean"]), "fit", fail)
+        run([task], tmp_path, progress=False)
+    assert records(tmp_path)[str(task.place)]["failed"] == "RuntimeError: no luck"
+    assert records_in(tmp_path, "E1") == []
+    assert run([task], tmp_path, progress=False) == 1
+    assert len(records_in(tmp_path, "E1")) == 1
+
+
+def test_a_table_says_what_the_records_say(finished: Path) -> None:
+    truth = set("123789")
+    table = report("table1", {"E1": collect(records_in(finished, "E1"), "E1")})
+    [block] = table.blocks
+    for key in QUICK:
+        mine = [r for r in records(finished).values() if r["method"] == key]
+        errors = [r["rmse"] for r in mine]
+        chosen = [{str(a + 1) for a, c in enumerate(r["support"]) if c == "1"} for r in mine]
+        distances = [1 - len(s & truth) / len(s | truth) for s in chosen]
+        for measure, values in (("rmse", errors), ("selection", distances)):
+            cell = block.cells[measure][key][0]
+            assert cell.replications == 3
+            assert cell.mean == pytest.approx(sum(values) / 3, rel=1e-6)
+            assert cell.median == pytest.approx(sorted(values)[1], rel=1e-6)
+            spread = math.sqrt(sum((v - sum(values) / 3) ** 2 for v in values) / 2)
+            assert cell.se == pytest.approx(spread / math.sqrt(3), rel=1e-5, abs=1e-9)
+    assert len({block.cells["rmse"][key][0].mean for key in ("lasso", "krls", "oracle")}) == 3
+    verdict = block.verdicts[0]
+    rivals = {key: block.cells["rmse"][key][0].mean for key in ("lasso", "krls")}
+    assert verdict.rival == min(rivals, key=rivals.__getitem__)
+    assert (verdict.paper_method, verdict.paper_best) == ("nvsd-gl", 9.92)
+
+
+def test_results_come_back_from_a_small_file(finished: Path, tmp_path: Path) -> None:
+    results = {"E1": collect(records_in(finished, "E1"), "E1")}
+    save_results(results, tmp_path)
+    assert load_results(tmp_path)["E1"].identical(results["E1"])
+    error = selection_error(results["E1"]).sel({"method": "krls"})
+    np.testing.assert_allclose(error, 2 / 3)
+
+
+def test_significance_is_that_of_the_signed_rank_test(rng: np.random.Generator) -> None:
+    a = rng.standard_normal(30)
+    assert significantly_less(a, a + 0.1 + 0.01 * rng.random(30))
+    assert not significantly_less(a + 1, a)
+    assert not significantly_less(a, a)
+    assert p_value(a, a) == 1.0
+    b = a + 0.3 * rng.standard_normal(30) + 0.12
+    one_sided = wilcoxon(a, b, alternative="less").pvalue
+    assert significantly_less(a, b) == (one_sided < 0.025)
+    gaps = np.where(np.arange(30) < 5, np.nan, b)
+    assert p_value(a, gaps) == pytest.approx(wilcoxon(a[5:], b[5:]).pvalue)
+    assert p_value(a, b[:20]) == pytest.approx(wilcoxon(a[:20], b[:20]).pvalue)
+
+
+def test_every_number_of_the_paper_has_a_method_and_a_column() -> None:
+    for blocks in TABLES.values():
+        for block in blocks:
+            keys = {method.key for method in block.methods()}
+            assert block.ours in keys
+            for rows in block.paper.values():
+                assert set(rows) <= keys
+                assert {len(row) for row in rows.values()} == {len(block.columns)}
+
+
+# --- every table and the figure, small --------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_table1(tmp_path: Path, capsys, monkeypatch) -> None:
+    monkeypatch.setattr(denovas, "MAX_OUTER", 10)
+    out = str(tmp_path / "results")
+    options = ["--replications", "1", "--sizes", "30", "--out", out]
+    assert main(["replicate", "table1", "--experiments", "E1,E2,E3", *options]) == 0
+    few = "krls,spam,denovas,nvsd-gl,pool-groups,oracle"
+    assert (
+        main(["replicate", "table1", "--experiments", "E3-tuned", "--methods", few, *options]) == 0
+    )
+    text = capsys.readouterr().out
+    for method in METHODS.values():
+        assert method.missing or f"| {method.label}" in text
+    assert "E3, width chosen on validation data" in text
+    assert not [r for r in records(tmp_path / "results").values() if "failed" in r]
+    assert (tmp_path / "results" / "table1.md").read_text() in text
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("what", ["table3", "table4"])
+def test_real_tables(what, real: Path, tmp_path: Path, capsys, monkeypatch) -> None:
+    monkeypatch.setattr(denovas, "MAX_OUTER", 3)
+    monkeypatch.setattr(denovas, "MAX_INNER", 3)
+    keys = "ridge,group-lasso,krls,spam,hsic,denovas,nvsd-l,nvsd-gl,eliminate,pool,pool-groups"
+    out = tmp_path / "results"
+    options = ["--replications", "1", "--methods", keys, "--out", str(out)]
+    assert main(["replicate", what, *options]) == 0
+    text = capsys.readouterr().out
+    assert "| pool, groups" in text if what == "table4" else "| pool " in text
+    assert text.count(" yes") + text.count(" no, by") + text.count("equal") >= 10
+    assert not [r for r in records(out).values() if "failed" in r]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_figure1(tmp_path: Path) -> None:
+    options = ["--methods", "krls,pool-groups", "--sizes", "30", "--out", str(tmp_path)]
+    assert main(["replicate", "figure1", *options]) == 0
+    assert (tmp_path / "figure1.png").stat().st_size > 10_000
+    assert len(figure_tasks(["krls"])) == 2
+    found = records(tmp_path)
+    assert {len(r["predictions"]) for r in found.values()} == {1000}
+    assert records_in(tmp_path, "E3") == []
+
+
+def test_pilot(real: Path, capsys) -> None:
+    rows = compare_settings(["E1"], 1, 1, ("krls",))
+    assert {row.setting for row in rows} >= {"nu = 0.001", "c = 10"}
+    split = EXPERIMENTS["E1"].split(30, PILOT)
+    assert rows[0].rmse == pytest.approx(math.sqrt(METHODS["krls"].fit(split).error))
+    groups = frequency_groups(1, 1)
+    assert {code: len(labels) for code, labels in groups.items()} == {"CP": 21, "EL": 17}
+
+
+# --- the command line -------------------------------------------------------------------------
+
+
+def test_without_the_data_a_sentence_says_so(tmp_path, capsys, monkeypatch) -> None:
+    monkeypatch.delenv("NVSD_DATA", raising=False)
+    assert main(["replicate", "table3", "--out", str(tmp_path)]) == 0
+    said = capsys.readouterr()
+    assert "table3 is skipped" in said.err
+    assert "NVSD_DATA" in said.err
+    assert said.out == ""
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--methods", "magic"], "there is no method 'magic'"),
+        (["--experiments", "E9"], "there is no experiment 'E9'"),
+        (["--sizes", "few"], "are no numbers"),
+        (["--sizes", "31"], "leave nothing to do"),
+        (["--replications", "0"], "give at least 1"),
+    ],
+)
+def test_options_that_make_no_sense(tmp_path, capsys, options, sentence) -> None:
+    assert main(["replicate", "table1", *options, "--out", str(tmp_path)]) == 2
+    assert sentence in capsys.readouterr().err
+
+
+def test_show_runs_nothing(finished: Path, capsys) -> None:
+    before = records(finished)
+    options = ["--sizes", "30", "--experiments", "E1", "--show", "--out", str(finished)]
+    assert main(["replicate", "table1", *options]) == 0
+    assert records(finished) == before
+    assert "| true inputs" in capsys.readouterr().out
