@@ -134,8 +134,12 @@ class Checkpoint(Tally):
         temporary = self._path.with_name(f"{self._path.name}.part")
         total, marks = self._state
         values = {field.name: getattr(total, field.name) for field in fields(Moments)}
-        with open(temporary, "wb") as file:
-            np.savez(file, problem=self._problem, marks=np.array(marks), **values)
-        os.replace(temporary, self._path)
+        try:
+            with open(temporary, "wb") as file:
+                np.savez(file, problem=self._problem, marks=np.array(marks), **values)
+            os.replace(temporary, self._path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
         end = time.monotonic()
         self._wait_until = end + (end - start) / SHARE

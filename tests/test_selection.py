@@ -236,16 +236,66 @@ def test_folds_of_all_kinds():
 # --- which candidate wins ---------------------------------------------------------------------
 
 
-def judged(sizes, errors, se=0.1):
+def judged(sizes, errors, se=0.1, clearness=None):
+    """Candidates with errors that are larger by se on one half of the data, smaller on the other.
+
+    With clearness, the differences between errors have a standard error of se too.
+    """
     candidates = [Candidate(np.arange(9) < size, "", "", np.ones(9)) for size in sizes]
-    constant = np.full(len(sizes), se)
-    return Judged(candidates, np.array(errors), constant, constant, np.zeros(len(sizes), int))
+    sign = np.ones(len(sizes))
+    if clearness is not None:
+        candidates = [
+            c._replace(clearness=value) for c, value in zip(candidates, clearness, strict=True)
+        ]
+        sign[int(np.argmin(errors))] = 0.0
+    errors = np.array(errors)
+    parts = np.array([errors - se * sign, errors + se * sign])
+    return Judged(candidates, errors, parts, np.full(2, 0.5), sign, np.zeros(len(sizes), int))
 
 
 def test_ties_go_to_the_smaller_set_and_then_to_the_first():
     assert judged([5, 2, 3, 2], [1.0, 1.0, 1.0, 1.0]).best("min") == 1
     assert judged([5, 2, 3], [1.0, 1.0 + 1e-14, 1.1]).best("min") == 1
     assert judged([5, 2, 3], [1.0, 1.0 + 1e-6, 1.1]).best("min") == 0
+
+
+def test_the_clearest_of_the_sets_with_all_but_the_least_error():
+    sizes, errors = [6, 2, 5, 4], [1.04, 1.0, 1.03, 1.06]
+    clear = [8.0, 1.2, 3.0, 90.0]
+    assert judged(sizes, errors, 0.1, clear).best("clear") == 0
+    assert judged(sizes, errors, 0.1, clear).best("min") == 1
+    assert judged(sizes, errors, 0.01, clear).best("clear") == 1
+    assert judged(sizes, errors, 0.1, [3.0] * 4).best("clear") == 1
+    # What shifts all errors alike does not make them equal.
+    assert judged(sizes, errors, 10.0).best("clear") == 1
+    assert judged([0, 2], [1.0, 1.01], 0.1, [1.0, 9.0]).best("clear") == 0
+
+
+def test_clearness_is_the_gap_between_the_norms():
+    task = a_task(*additive(30, 4))
+    norms = np.array([4.0, 0.5, 3.0, 1.0])
+    cases = {
+        (1, 0, 1, 0): 3.0,
+        (1, 0, 0, 0): 4 / 3,
+        (1, 1, 1, 0): 0.5,
+        (1, 1, 1, 1): 1.0,
+        (0,) * 4: 1.0,
+    }
+    for support, expected in cases.items():
+        assert task.clearness(norms, np.array(support, bool)) == pytest.approx(expected)
+    assert task.clearness(np.array([2.0, 0, 1, 0]), np.array([1, 0, 1, 0], bool)) == np.inf
+
+
+@pytest.mark.parametrize("seed", [2001, 2003])
+def test_inputs_that_repeat_each_other_stay_together(seed):
+    """E3 measures each variable three times: for some samples two of six inputs do as well."""
+    parts = zip((110, 1000), np.random.SeedSequence([seed]).spawn(3), strict=False)
+    train, held_out = (E3(n, child) for n, child in parts)
+    choose = partial(
+        select, train.X, train.y, kernel=Gaussian(4.0), validation=(held_out.X, held_out.y)
+    )
+    assert choose(rule="min").support.sum() == 2
+    assert_array_equal(choose().support, train.support)
 
 
 def test_one_standard_error():
@@ -255,7 +305,9 @@ def test_one_standard_error():
 
 def test_pool_is_never_worse_than_its_parts():
     train, held_out = problem(E3, 50)
-    choose = partial(select, train.X, train.y, kernel=Gaussian(4.0), validation=held_out)
+    choose = partial(
+        select, train.X, train.y, kernel=Gaussian(4.0), validation=held_out, rule="min"
+    )
     parts = [choose(method=method) for method in ("eliminate", "reweight", "rank")]
     pool = choose()
     assert pool.score == min(part.score for part in parts)

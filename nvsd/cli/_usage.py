@@ -71,8 +71,9 @@ def _select(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--validation", metavar="FILE", help="table that judges, instead of folds")
     how.add_argument("--cv", type=int, default=5, metavar="K", help="number of folds (5)")
     how.add_argument(
-        "--rule", choices=("min", "1se"), default="min",
-        help="least error, or the smallest set within a standard error of it (min)",
+        "--rule", choices=("clear", "min", "1se"), default="clear",
+        help="of the sets with all but the least error the clearest; the set of least error; or "
+        "the smallest within a standard error of it (clear)",
     )  # fmt: skip
     how.add_argument(
         "--widths", metavar="W,W,...", help="multiples of the width to choose from; none otherwise"

@@ -45,8 +45,10 @@ class DerivativeElimination(DerivativeSelector):
         Multiples of the kernel's width to choose from for each candidate.
     cv : int, splitter, or sequence of (train, test)
         Folds; an integer means shuffled ones, by random_state.
-    rule : {"min", "1se"}
-        The candidate of least error, or the smallest within a standard error of it.
+    rule : {"clear", "min", "1se"}
+        Among the candidates with all but the least error the one whose derivative norms stand out
+        most clearly, the one of least error, or the smallest within a standard error of it; see
+        `nvsd.select`.
     standardize : bool
         Whether to centre the inputs and scale them to unit variance; y is always centred.
     random_state : int
@@ -98,7 +100,7 @@ class DerivativeElimination(DerivativeSelector):
         nus: Sequence[float] | None = None,
         widths: Sequence[float] | None = None,
         cv: Any = 5,
-        rule: str = "min",
+        rule: str = "clear",
         standardize: bool = True,
         random_state: int = 0,
         n_jobs: int | None = None,

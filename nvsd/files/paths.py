@@ -6,6 +6,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
 import xarray as xr
 
@@ -53,6 +54,9 @@ def read_path(path: Any) -> xr.Dataset:
 
 def _load(place: Path) -> xr.Dataset:
     known = {*VARIABLES, *COORDINATES}
+    # Where this fails, h5netcdf would leave a file half open and complain about it at exit.
+    with h5py.File(place, "r") as raw:
+        raw.attrs.get("_nc3_strict")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with xr.open_dataset(

@@ -47,7 +47,7 @@ def select(
     cv: Any = 5,
     nus: ArrayLike | None = None,
     widths: ArrayLike | None = None,
-    rule: str = "min",
+    rule: str = "clear",
     standardize: bool = True,
     random_state: int = 0,
     n_jobs: int | None = None,
@@ -97,9 +97,13 @@ def select(
     widths : sequence of float, optional
         Multiples of the kernel's width to choose from for each candidate, as fewer inputs may
         need another width.
-    rule : {"min", "1se"}
-        The candidate of least error, or the smallest one within a standard error of it. Of equal
-        errors the smaller set wins.
+    rule : {"clear", "min", "1se"}
+        "min" chooses the candidate of least error, of equal ones the smaller. "clear" chooses among
+        those whose error is larger by less than half a standard error of the difference: the one
+        with the widest gap, as a ratio, between the derivative norms inside and outside. Inputs
+        that repeat each other have equal norms, and are kept or dropped together, where errors
+        alone would leave it to chance. "1se" chooses the smallest candidate within a standard error
+        of the least.
     standardize : bool
         Whether to centre the inputs and scale them to unit variance.
     random_state : int

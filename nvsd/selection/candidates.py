@@ -17,6 +17,8 @@ from nvsd.selection.task import Array, Mask, Task
 T = TypeVar("T")
 
 TIE = 1e-9  # relative differences of errors that are rounding
+NOISE = 0.5  # standard errors of a difference of errors that are chance
+PARTS = 50  # into which validation data are divided for standard errors
 
 
 class Candidate(NamedTuple):
@@ -27,6 +29,7 @@ class Candidate(NamedTuple):
     origin: str
     strength: Array  # what its inputs were ranked by: derivative norms, or frequencies
     tau: float = np.nan
+    clearness: float = 1.0  # norm of the weakest unit that is in over the strongest that is not
 
 
 Method = Callable[[Task], list[Candidate]]
@@ -37,8 +40,10 @@ def nested(
     task: Task, norms: Array, method: str, origin: str, tau: float = np.nan
 ) -> list[Candidate]:
     """The sets that keep the units of largest norm."""
+    sets = [task.strongest(norms, size) for size in task.sizes()]
     return [
-        Candidate(task.strongest(norms, size), method, origin, norms, tau) for size in task.sizes()
+        Candidate(support, method, origin, norms, tau, task.clearness(norms, support))
+        for support in sets
     ]
 
 
@@ -49,8 +54,10 @@ class Judged:
     Attributes
     ----------
     candidates : list of Candidate
-    error, error_se : arrays
-        Mean squared error, and its standard error over the validation data or over the folds.
+    error : array
+        Mean squared error.
+    parts, share : (parts, candidates) and (parts,) arrays
+        The same on parts of the held-out data, and how much each part counts.
     nu : array
     kernel : int array
         Positions in `Task.kernels`.
@@ -58,21 +65,34 @@ class Judged:
 
     candidates: list[Candidate]
     error: Array
-    error_se: Array
+    parts: Array
+    share: Array
     nu: Array
     kernel: NDArray[np.intp]
 
+    @property
+    def error_se(self) -> Array:
+        """Standard errors of the mean squared errors."""
+        return _standard_error(self.parts, self.share)
+
     def best(self, rule: str) -> int:
-        """The candidate of least error, or the smallest one within a standard error of it.
+        """The candidate that the rule chooses; see `select`.
 
         Of equal errors the smaller set wins, and of equal sizes the first.
         """
         size = np.array([candidate.support.sum() for candidate in self.candidates])
         least = int(np.lexsort((size, self.error))[0])
-        limit = self.error[least] * (1 + TIE)
+        limit = np.full(len(size), self.error[least] * (1 + TIE))
+        first = size
         if rule == "1se":
             limit += self.error_se[least]
-        return int(min(np.flatnonzero(self.error <= limit), key=lambda i: (size[i], self.error[i])))
+        elif rule == "clear" and size[least]:  # if nothing is better than the mean, so be it
+            # Compared on the same data: what makes all errors large or small does not count.
+            difference = self.parts - self.parts[:, [least]]
+            limit += NOISE * _standard_error(difference, self.share)
+            first = np.array([-candidate.clearness for candidate in self.candidates])
+        near = np.flatnonzero(self.error <= limit)
+        return int(min(near, key=lambda i: (first[i], size[i], self.error[i])))
 
 
 def judge(task: Task, method: Method, tick: Tick = None) -> Judged:
@@ -90,22 +110,31 @@ def judge(task: Task, method: Method, tick: Tick = None) -> Judged:
     """
     candidates = method(task)
     if isinstance(task.held_out, tuple):
-        error, se = _errors(task, candidates, task.held_out, tick)
+        parts = _errors(task, candidates, task.held_out, PARTS, tick)
+        share = np.array([len(part) for part in _divided(len(task.held_out[1]), PARTS)])
     else:
         calls = (delayed(_fold)(task, method, train, test) for train, test in _splits(task))
-        folds = Parallel(task.n_jobs)(_told(calls, tick))
-        error, se = np.mean(folds, axis=0), _standard_error(np.array(folds), axis=0)
+        parts = np.concatenate(Parallel(task.n_jobs)(_told(calls, tick)))
+        share = np.ones(len(parts))
+    share = share / share.sum()
     # Below the rounding of y all errors are the same.
-    error = np.maximum(error, (8 * np.finfo(float).eps * np.abs(task.y).max()) ** 2)
+    floor = (8 * np.finfo(float).eps * np.abs(task.y).max()) ** 2
+    error = np.maximum(np.tensordot(share, parts, 1), floor)
     best = error.reshape(len(error), -1).argmin(axis=1)
     kernel, nu = np.unravel_index(best, error.shape[1:])
     where = np.arange(len(candidates)), kernel, nu
-    return Judged(candidates, error[where], se[where], task.nus[nu], kernel)
+    return Judged(candidates, error[where], parts[:, *where], share, task.nus[nu], kernel)
 
 
-def _standard_error(values: Array, axis: int) -> Array:
-    """Of the mean; 0 for the mean of one value."""
-    return np.asarray(values.std(axis=axis) / np.sqrt(max(1, values.shape[axis] - 1)))
+def _standard_error(parts: Array, share: Array) -> Array:
+    """Of the mean of parts that count by their share; 0 for a single part."""
+    centred = parts - share @ parts
+    return np.asarray(np.sqrt(share @ centred**2 / max(1, len(share) - 1)))
+
+
+def _divided(rows: int, parts: int) -> list[NDArray[np.intp]]:
+    """The rows in so many parts of equal size, or each by itself if they are fewer."""
+    return np.array_split(np.arange(rows), min(rows, parts))
 
 
 def _splits(task: Task) -> list[Any]:
@@ -117,27 +146,32 @@ def _splits(task: Task) -> list[Any]:
 def _fold(task: Task, method: Method, train: NDArray[Any], test: NDArray[Any]) -> Array:
     """Errors, on the rest, of what the method proposes from a part of the samples."""
     part = task.rows(train)
-    return _errors(part, method(part), (task.X[test], task.y[test]))[0]
+    return _errors(part, method(part), (task.X[test], task.y[test]), 1)
 
 
 def _errors(
-    task: Task, candidates: list[Candidate], held_out: tuple[Array, Array], tick: Tick = None
-) -> tuple[Array, Array]:
-    """Mean squared errors and their standard errors, each (candidates, kernels, nus)."""
+    task: Task,
+    candidates: list[Candidate],
+    held_out: tuple[Array, Array],
+    parts: int,
+    tick: Tick = None,
+) -> Array:
+    """Mean squared errors on parts of the data, (parts, candidates, kernels, nus)."""
     sets = {candidate.support.tobytes(): candidate.support for candidate in candidates}
-    calls = (delayed(_error)(task, support, *held_out) for support in sets.values())
+    divided = _divided(len(held_out[1]), parts)
+    calls = (delayed(_error)(task, support, *held_out, divided) for support in sets.values())
     known = dict(zip(sets, Parallel(task.n_jobs)(_told(calls, tick)), strict=True))
-    found = np.array([known[candidate.support.tobytes()] for candidate in candidates])
-    return found[:, 0], found[:, 1]
+    found = [known[candidate.support.tobytes()] for candidate in candidates]
+    return np.stack(found, axis=1)
 
 
-def _error(task: Task, support: Mask, X: Array, y: Array) -> Array:
-    """Mean squared error and its standard error, (2, kernels, nus), of one set."""
-    error = np.empty((2, len(task.kernels), len(task.nus)))
+def _error(task: Task, support: Mask, X: Array, y: Array, divided: list[NDArray[np.intp]]) -> Array:
+    """Mean squared errors of one set on parts of the data, (parts, kernels, nus)."""
+    error = np.empty((len(divided), len(task.kernels), len(task.nus)))
     for i, kernel in enumerate(task.kernels):
         squares = (fit_ridge(task.X, task.y, kernel, task.nus, support).predict(X) - y) ** 2
-        error[0, i] = squares.mean(axis=1)
-        error[1, i] = _standard_error(squares, axis=1)
+        for j, rows in enumerate(divided):
+            error[j, i] = squares[:, rows].mean(axis=1)
     return error
 
 

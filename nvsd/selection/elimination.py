@@ -48,8 +48,9 @@ def _eliminate(task: Task, kernel: Kernel, nu: float, origin: str) -> list[Candi
     norms = np.ones(len(task.units))
     for size in task.sizes():
         support = task.strongest(norms, size)
+        clearness = task.clearness(norms, support)
         norms = task.norms(support, kernel, nu)
-        found.append(Candidate(support, "eliminate", origin, norms))
+        found.append(Candidate(support, "eliminate", origin, norms, clearness=clearness))
     return found
 
 

@@ -69,8 +69,8 @@ def make_task(
     n_jobs: int | None,
 ) -> tuple[Task, Inputs]:
     """Return the task, and how the kernel sees the inputs."""
-    if rule not in ("min", "1se"):
-        raise ValueError(f"rule = {rule!r} is unknown; give 'min' or '1se'.")
+    if rule not in ("clear", "min", "1se"):
+        raise ValueError(f"rule = {rule!r} is unknown; give 'clear', 'min' or '1se'.")
     if not is_number(random_state, Integral) or random_state < 0:
         raise ValueError(f"random_state = {random_state!r} is no seed; give an integer >= 0.")
     rows = ArrayRows(X, y)

@@ -28,10 +28,10 @@ def support(
     A group is in when one of its inputs is.
     """
     path = _path(_prepare(task), task, task.penalty, n_taus, tau_ratio, tol)
-    everything = max(task.sizes())
+    sets = [(tau, norms, task.strongest(norms, max(task.sizes()))) for tau, norms in path]
     return [
-        Candidate(task.strongest(norms, everything), "support", "path", norms, tau)
-        for tau, norms in path
+        Candidate(chosen, "support", "path", norms, tau, task.clearness(norms, chosen))
+        for tau, norms, chosen in sets
     ]
 
 

@@ -27,6 +27,7 @@ VARIABLES: dict[str, tuple[tuple[str, ...], str]] = {
     "n_selected": (("step",), "number of inputs in the candidate"),
     "error": (("step",), "mean squared error on held-out data"),
     "error_se": (("step",), "standard error of the mean squared error"),
+    "clearness": (("step",), "norm of the weakest input inside over the strongest outside"),
     "ridge_nu": (("step",), "weight of the squared norm in the refit"),
     "kernel": (("step",), "kernel of the refit on all inputs, as JSON"),
     "method": (("step",), "method that proposed the candidate"),
@@ -107,8 +108,9 @@ class Selection:
     history : Dataset
         Every candidate (dimension step): `support(step, feature)`, `derivative_norm(step, feature)`
         of its refit, `strength(step, feature)` by which the method ranked the inputs, `n_selected`,
-        `error`, `error_se`, `ridge_nu`, `kernel`, `method` and `origin` (which sequence of which
-        method it belongs to), `tau`; attrs `method`, `chosen` (the step that won), `rule`.
+        `error`, `error_se`, `clearness`, `ridge_nu`, `kernel`, `method` and `origin` (which
+        sequence of which method it belongs to), `tau`; attrs `method`, `chosen` (the step that
+        won), `rule`.
     refit : Refit
     score : float
         Mean squared error of the chosen candidate on the data that judged it. As the least of
@@ -170,6 +172,7 @@ def history(task: Task, judged: Judged, method: str, chosen: int) -> xr.Dataset:
         "n_selected": support.sum(axis=1),
         "error": judged.error,
         "error_se": judged.error_se,
+        "clearness": np.array([row.clearness for row in rows]),
         "ridge_nu": judged.nu,
         "kernel": _text(task.kernels[i].to_json() for i in judged.kernel),
         "method": _text(row.method for row in rows),

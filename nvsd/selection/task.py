@@ -41,7 +41,7 @@ class Task:
         The grid for ν of kernel ridge, descending.
     held_out : (X, y), list of (train, test), or splitter
         Validation data, or the folds.
-    rule : {"min", "1se"}
+    rule : {"clear", "min", "1se"}
     kernel, penalty, nu
         Of the path.
     seed : int
@@ -100,6 +100,19 @@ class Task:
         kept = np.zeros(len(strength), dtype=bool)
         kept[np.argsort(-strength, kind="stable")[:size]] = True
         return np.asarray((kept & (strength > 0))[self.units])
+
+    def clearness(self, norms: Array, support: Mask) -> float:
+        """Norm of the weakest unit in a set over that of the strongest outside.
+
+        1 for a set that leaves out nothing, or everything; inf where all norms outside are 0.
+        """
+        strength = self.unit_norms(norms)
+        inside = np.zeros(len(strength), dtype=bool)
+        inside[self.units[support]] = True
+        if inside.all() or not inside.any():
+            return 1.0
+        strongest = float(strength[~inside].max())
+        return float(strength[inside].min()) / strongest if strongest > 0 else np.inf
 
     def norms(self, support: Mask, kernel: Kernel, nu: float) -> Array:
         """‖∂_a f‖ over the samples, f kernel ridge on some inputs; 0 for all others."""
