@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from experiment_problems import command, files, finish, kill_group, records
+from reliability_record import recorder
 
 from nvsd.experiments import run, tasks_of
 
@@ -60,13 +61,19 @@ def kill_again_and_again(times: int, out: Path, undisturbed: Path, seed: int) ->
     assert (out / "table1.md").read_bytes() == (undisturbed / "table1.md").read_bytes()
 
 
-def test_killed_five_times_and_the_tables_are_the_same(tmp_path, undisturbed) -> None:
+def test_killed_five_times_and_the_tables_are_the_same(
+    tmp_path, undisturbed, record_property
+) -> None:
     kill_again_and_again(5, tmp_path, undisturbed, 1)
+    recorder(record_property, "interrupted work")(cases=5, certified=5)
 
 
 @pytest.mark.slow
-def test_killed_twenty_times_and_the_tables_are_the_same(tmp_path, undisturbed) -> None:
+def test_killed_twenty_times_and_the_tables_are_the_same(
+    tmp_path, undisturbed, record_property
+) -> None:
     kill_again_and_again(20, tmp_path, undisturbed, 2)
+    recorder(record_property, "interrupted work")(cases=20, certified=20)
 
 
 def test_workers_whose_parent_is_killed_write_nothing_and_end(tmp_path: Path) -> None:
