@@ -27,7 +27,7 @@ DOCS_STAMP := $(VENV)/.complete-docs
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help venv demo test test-all lint format coverage bench bench-full bench-check \
+.PHONY: help venv demo test test-all lint format coverage reliability bench bench-full bench-check \
 	bench-report bench-compare bench-machine docs wheel lock clean
 
 help:  ## print this list
@@ -72,6 +72,10 @@ format: $(STAMP)  ## let ruff rewrite the code
 
 coverage: $(STAMP)  ## line and branch coverage of nvsd, in htmlcov/
 	$(PYTEST) --cov --cov-report=term --cov-report=html
+
+reliability: $(STAMP)  ## docs/reliability.md from a run of all tests, with coverage
+	$(PYTEST) --cov --cov-report=json:.coverage.json --junitxml=.junit.xml
+	$(PY) docs/scripts/reliability.py .junit.xml --coverage .coverage.json
 
 bench-machine: $(STAMP)
 	@$(ASV) machine --yes >/dev/null

@@ -97,7 +97,8 @@ def the_path(results: Results) -> str:
             pivot(get(quality + "gap"), "n", scientific),
         ),
         titled(
-            "Peak memory, imports included:", pivot(get("paths.Path.peakmem_path"), "n", megabytes)
+            "Peak memory, imports included:",
+            pivot(get("paths.PathMemory.peakmem_path"), "n", megabytes),
         ),
     )
 

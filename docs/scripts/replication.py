@@ -1,0 +1,241 @@
+"""Write docs/replication.md, and its figure, from the results that are kept in docs/replication/.
+
+    nvsd replicate table1 --jobs 2 --out results      # and table3, table4, figure1: hours
+    python docs/scripts/replication.py --from results # keeps the compact results, writes the page
+    python docs/scripts/replication.py                # only writes the page
+
+Every number on the page comes out of the stored Datasets.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import shutil
+import subprocess
+from collections.abc import Mapping
+from datetime import date
+from importlib.metadata import version
+from pathlib import Path
+
+import matplotlib as mpl
+
+mpl.use("Agg")
+import numpy as np
+import xarray as xr
+
+from nvsd.experiments import load_results, report
+from nvsd.experiments.figure1 import plot_figure1
+from nvsd.experiments.methods import METHODS
+from nvsd.experiments.rendering import markdown_table, to_markdown
+from nvsd.experiments.store import selection_error
+from nvsd.experiments.tables import TABLES, Report
+
+DOCS = Path(__file__).parents[1]
+STORE = DOCS / "replication"
+Results = Mapping[str, xr.Dataset]
+
+INTRODUCTION = """# Replication of the paper
+
+Every method on the same data: {replications} replications, 1000 rows of validation data that
+choose all hyper-parameters, 1000 test rows; on the real data 100 training rows. `pool` is what
+`nvsd.select` does by default. NVSD(L), (GL) and (EN) are the paper's: support from φ ≠ 0 at each τ,
+kernel ridge on the support, validation error chooses τ (and μ). All sparse kernel methods get that
+second step, with the same grid of ridge levels. The results behind the tables are in
+`docs/replication/`; `nvsd replicate` makes them again.
+
+{environment}
+"""
+
+READINGS = """## What the paper leaves open, and how it was read
+
+- The offset of the cubic kernel is 1 and the noise of E1 and E2 has standard deviation 0.1: these
+  match the paper's kernel ridge. ν = {nu:g} for all methods that penalise derivatives; it was
+  chosen once, with the offset, on replications that are not reported (`nvsd replicate pilot`).
+- E3 with the paper's width 4: kernel ridge on the **true** inputs does not reach the error that the
+  paper prints at n = 110, so it cannot come from a refit with that width. With the width chosen on
+  validation data, for all methods alike, it is undercut by far. Both are reported.
+- Splits, columns and scalings of the real data are not fully known; the readings are those of
+  `nvsd.datasets.load_real`.
+"""
+
+TRUE_INPUTS = "Kernel ridge on the true inputs of E3, mean RMSE:"
+
+DENSE = """### Supports of the exact minimiser
+
+Where nd exceeds the rank of Z, all inputs enter the path together ([why](theory/dense.md)): the
+paper's reading of the support then selects everything. A plain ADMM that is stopped after ten
+iterations has sparse φ there, which may be what the printed tables rest on. Mean number of inputs
+selected, of 18, and mean selection error on E1:"""
+
+
+def environment(store: Path) -> str:
+    """Where and when the results were made."""
+    known = json.loads((store / "environment.json").read_text())
+    return (
+        f"Run on {known['processor']}, {known['cores']} cores, one BLAS thread per fit, "
+        f"{known['versions']}; commit {known['commit']}, {known['date']}."
+    )
+
+
+def keep(source: Path, store: Path) -> None:
+    """Copy the compact results of a run, and write down where it was made."""
+    store.mkdir(exist_ok=True)
+    for path in sorted(source.glob("*.nc")):
+        shutil.copy(path, store / path.name)
+    commit = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True
+    ).stdout.strip()
+    packages = ("numpy", "scipy", "scikit-learn", "pyHSICLasso", "celer", "skglm")
+    facts = {
+        "processor": processor(),
+        "cores": os.cpu_count(),
+        "versions": ", ".join(f"{name} {version(name)}" for name in packages),
+        "commit": commit,
+        "date": date.today().isoformat(),
+    }
+    (store / "environment.json").write_text(json.dumps(facts, indent=1) + "\n")
+
+
+def processor() -> str:
+    """The name of the processor."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        return next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.machine()
+
+
+def page(store: Path, images: Path) -> str:
+    """The whole page."""
+    results = load_results(store)
+    tables = [report(name, results) for name in TABLES]
+    parts = [
+        INTRODUCTION.format(
+            replications=max((b.replications for t in tables for b in t.blocks), default=0),
+            environment=environment(store),
+        ),
+        score(tables),
+        READINGS.format(nu=next(iter(results.values())).attrs["nu"]),
+        *oracle(results),
+        *dense(results),
+        *(to_markdown(table) for table in tables if table.blocks),
+        *times(results),
+        *figure(store, images),
+    ]
+    return "\n\n".join(part.strip() for part in parts) + "\n"
+
+
+def score(tables: list[Report]) -> str:
+    """How many cells are won, and which are not."""
+    rows, lost = [], []
+    for table in tables:
+        for block in table.blocks:
+            for measure, name in (("rmse", "RMSE"), ("selection", "selection error")):
+                verdicts = [v for v in block.verdicts if v.measure == measure]
+                if not verdicts:
+                    continue
+                rival = [v for v in verdicts if v.ours > v.rival_mean]
+                paper = [v for v in verdicts if round(v.ours, 2) > v.paper_best]
+                rows.append(
+                    [
+                        f"{table.name}: {block.block.title}",
+                        name,
+                        f"{len(verdicts) - len(rival)} of {len(verdicts)}",
+                        f"{len(verdicts) - len(paper)} of {len(verdicts)}",
+                    ]
+                )
+                lost += [
+                    f"- {block.block.title}, {v.column}, {name}: {v.ours:.3g} against "
+                    f"{v.rival_mean:.3g} of {METHODS[v.rival].label} (p = {v.p_value:.2g})."
+                    for v in rival
+                ]
+    head = ["table", "measure", "no worse than every competitor", "no worse than the paper's best"]
+    text = "## In short\n\n" + markdown_table(head, rows)
+    if lost:
+        text += "\n\nWhere a competitor, on the same splits, has the smaller mean:\n\n"
+        text += "\n".join(lost)
+    return text
+
+
+def oracle(results: Results) -> list[str]:
+    """Kernel ridge on the true inputs of E3, at both widths."""
+    names = {"E3": "width 4", "E3-tuned": "width chosen"}
+    known = {name: results[name] for name in names if name in results}
+    if not known:
+        return []
+    sizes = next(iter(known.values())).n.values
+    rows = []
+    for name, data in known.items():
+        if "oracle" in data.method.values:
+            means = data.rmse.sel(method="oracle").mean("replication").values
+            rows.append([names[name], *(f"{mean:.2f}" for mean in means)])
+    return [TRUE_INPUTS, markdown_table(["", *(f"n = {n}" for n in sizes)], rows)]
+
+
+def dense(results: Results) -> list[str]:
+    """Sizes and errors of supports read from φ, exact and stopped early."""
+    if "E1" not in results:
+        return []
+    data = results["E1"]
+    error, size = selection_error(data), data.support.sum("feature").where(data.rmse.notnull())
+    rows = []
+    for key in ("nvsd-l", "nvsd-l-early", "nvsd-gl", "nvsd-gl-early"):
+        if key in data.method.values:
+            cells = zip(
+                size.sel(method=key).mean("replication").values,
+                error.sel(method=key).mean("replication").values,
+                strict=True,
+            )
+            rows.append([METHODS[key].label, *(f"{s:.1f} / {e:.2f}" for s, e in cells)])
+    return [DENSE, markdown_table(["", *(f"n = {n}" for n in data.n.values)], rows)]
+
+
+def times(results: Results) -> list[str]:
+    """Processor time of a fit, on the largest synthetic problems and the real data."""
+    columns, keys = {}, list(METHODS)
+    for name, data in results.items():
+        n = int(data.n[-1])
+        means = data.seconds.sel(n=n).mean("replication")
+        columns[f"{name}, n = {n}"] = dict(zip(means.method.values, means.values, strict=True))
+    rows = [
+        [METHODS[key].label, *(_seconds(column.get(key, np.nan)) for column in columns.values())]
+        for key in keys
+        if any(key in column for column in columns.values())
+    ]
+    return [
+        "## Seconds of processor time for a fit, hyper-parameters included",
+        markdown_table(["method", *columns], rows),
+    ]
+
+
+def _seconds(value: float) -> str:
+    return "–" if np.isnan(value) else f"{value:.2g}"
+
+
+def figure(store: Path, images: Path) -> list[str]:
+    """Figure 1, if it was run."""
+    path = store / "figure1.nc"
+    if not path.is_file():
+        return []
+    with xr.open_dataset(path, engine="h5netcdf") as data:
+        plot_figure1(data.load()).savefig(images / "figure1.png", dpi=110)
+    return [
+        "## Figure 1: predictions on the test data of E3",
+        "![Predictions of each method over the two variables that matter](images/figure1.png)",
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--from", dest="source", type=Path, help="folder of nvsd replicate")
+    arguments = parser.parse_args()
+    if arguments.source is not None:
+        keep(arguments.source, STORE)
+    (DOCS / "replication.md").write_text(page(STORE, DOCS / "images"))
+
+
+if __name__ == "__main__":
+    main()
