@@ -54,6 +54,3 @@ class Taus(common.Timed):
 
     def time_path(self, name: str, n_taus: int) -> None:
         common.problem(name, self.n).path(n_taus=n_taus)
-
-    def peakmem_path(self, name: str, n_taus: int) -> None:
-        common.problem(name, self.n).path(n_taus=n_taus)

@@ -7,10 +7,9 @@ from typing import Any
 from . import common
 
 
-class Path(common.Timed):
-    """Time and peak memory of the whole path."""
+class Prepared(common.Timed):
+    """A problem with its penalty."""
 
-    params = (list(common.PROBLEMS), common.PENALTIES, common.SIZES)
     param_names = ("problem", "penalty", "n")
 
     def setup(self, name: str, penalty: str, n: int) -> None:
@@ -18,8 +17,21 @@ class Path(common.Timed):
         self.problem = common.problem(name, n)
         self.penalty = common.make_penalty(penalty, self.problem.groups)
 
+
+class Path(Prepared):
+    """Time of the whole path."""
+
+    repeat = (1, 5, 0.5)
+    params = (list(common.PROBLEMS), common.PENALTIES, common.SIZES)
+
     def time_path(self, *params: Any) -> None:
         self.problem.path(self.penalty)
+
+
+class PathMemory(Prepared):
+    """Peak memory of the whole path."""
+
+    params = (list(common.PROBLEMS), common.PENALTIES, [30, 110])
 
     def peakmem_path(self, *params: Any) -> None:
         self.problem.path(self.penalty)

@@ -48,12 +48,6 @@ class Preparation(common.Timed):
     def peakmem_prepare(self, name: str, kind: str, n: int) -> None:
         prepare(name, kind, n)
 
-    def track_order(self, name: str, kind: str, n: int) -> int:
-        """Order of the system that S1 factorises."""
-        return prepare(name, kind, n).representation.size()
-
-    track_order.unit = "rows"
-
 
 def batch(order: int) -> tuple[np.ndarray, np.ndarray]:
     """One κ and 17 right-hand sides."""

@@ -34,15 +34,12 @@ class Selection(common.Timed):
         p = self.problem
         self.select(p.X, p.y, method=method, kernel=p.kernel, validation=self.validation)
 
-    def peakmem_select(self, method: str, *params: Any) -> None:
-        self.time_select(method)
-
 
 class CrossValidation(common.Timed):
     """`NVSDRegressorCV`: the path on all samples and on five folds, with refits."""
 
     repeat = (1, 3, 1.0)
-    params = (list(common.PROBLEMS), [30, 110])
+    params = (list(common.PROBLEMS), [30, 50])
     param_names = ("problem", "n")
 
     def setup(self, name: str, n: int) -> None:
@@ -54,6 +51,3 @@ class CrossValidation(common.Timed):
 
     def time_fit(self, *params: Any) -> None:
         self.model.fit(self.problem.X, self.problem.y)
-
-    def peakmem_fit(self, *params: Any) -> None:
-        self.time_fit()

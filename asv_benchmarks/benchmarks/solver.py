@@ -83,8 +83,3 @@ class SingleTau(common.Timed):
 
     def time_tau(self, *params: Any) -> None:
         self.problem.path(self.penalty, taus=self.taus)
-
-    def track_iterations(self, *params: Any) -> int:
-        return int(self.problem.path(self.penalty, taus=self.taus).n_iter[0])
-
-    track_iterations.unit = "iterations"

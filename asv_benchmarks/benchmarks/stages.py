@@ -20,7 +20,11 @@ SOLVED = [k for k in common.concrete(nvsd.representation.Problem).values() if "s
 # counts as "rest"; the tests say so.
 HOOKS = {
     "set-up": ["nvsd.prepare:prepare"],
-    "factorisations": ["nvsd.linalg:cholesky", "nvsd.linalg:DiagonalSystem.__init__"],
+    "factorisations": [
+        "nvsd.linalg:cholesky",
+        "nvsd.linalg:CholeskySystem._factorise",
+        "nvsd.linalg:DiagonalSystem.__init__",
+    ],
     "solves": [f"{kind.__module__}:{kind.__name__}.s1" for kind in SOLVED],
     "prox": ["nvsd.admm:_Iterate.prox"],
     "certificate": [
