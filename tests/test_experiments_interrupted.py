@@ -15,7 +15,7 @@ from reliability_record import recorder
 
 from nvsd.experiments import run, tasks_of
 
-METHODS = ["lasso", "krls", "nvsd-l", "nvsd-gl", "rank-l", "adaptive-l", "pool", "oracle"]
+METHODS = ["lasso", "krls", "nvsd-l", "rank-l", "pool", "oracle"]
 OPTIONS = [
     "table1", "--experiments", "E1,E2", "--sizes", "30,50", "--methods", ",".join(METHODS),
     "--jobs", "2",
