@@ -187,7 +187,7 @@ class MonomialSpace(FeatureSpace):
 
     def evaluate(self, theta: Array) -> Array | None:
         """Return Φθ."""
-        return np.asarray(theta @ self.Phi.T)
+        return product(theta, self.Phi.T)
 
     def alpha_beta(self, theta: Array, residual: Array | None, U: Array) -> dict[str, Array]:
         """α = (y − f)/(nν) and β = −u/(2ν) from the stationarity of S1, and made to fit θ.
@@ -202,9 +202,9 @@ class MonomialSpace(FeatureSpace):
         beta = U / (-2.0 * self.nu * root_n)
         kappa = np.full(len(theta), self.system.kappa_unit)
         for _ in range(REFINEMENTS):
-            rest = theta - alpha @ self.Phi - root_n * self.Z.adjoint(beta)
+            rest = theta - product(alpha, self.Phi) - root_n * self.Z.adjoint(beta)
             x = self.system.solve(kappa, rest)
-            alpha += (2.0 / self.n) * (x @ self.Phi.T)
+            alpha += (2.0 / self.n) * product(x, self.Phi.T)
             beta += (kappa[0] / root_n) * self.Z.forward(x)
         return {"theta": theta, "alpha": alpha, "beta": beta}
 
@@ -280,7 +280,7 @@ class FactorSpace(FeatureSpace):
 
     def evaluate(self, theta: Array) -> Array | None:
         """Return Φθ."""
-        return np.asarray(theta @ self.Phi.T)
+        return product(theta, self.Phi.T)
 
     def alpha_beta(self, theta: Array, residual: Array | None, U: Array) -> dict[str, Array]:
         """Solve Rᵀω = θ on the rows that the pivoting chose."""
@@ -338,7 +338,7 @@ class FeatureProblem(Problem):
         residual = self._residual(C)
         if residual is not None:
             return np.einsum("ki,ki->k", residual, residual) / rep.n, norm
-        curvature = 0.5 * np.einsum("kp,kp->k", C @ rep.A, C) - rep.nu * norm
+        curvature = 0.5 * np.einsum("kp,kp->k", product(C, rep.A), C) - rep.nu * norm
         return np.maximum(self.scale - C @ self.b + curvature, 0.0), norm
 
     def _residual(self, C: Array) -> Array | None:

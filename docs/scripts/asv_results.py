@@ -18,7 +18,7 @@ FITTED = 3  # exponents are fitted to so many of the largest sizes
 
 
 class Results:
-    """One of asv's result files."""
+    """asv's results: of one commit, or of each benchmark the newest."""
 
     def __init__(self, folder: Path, commit: str = "") -> None:
         files = [
@@ -28,13 +28,18 @@ class Results:
         ]
         if not files:
             raise SystemExit(f"there are no results of {commit or 'any commit'}; run: make bench")
-        self.content = max(files, key=started)
+        files.sort(key=started)
+        self.content = files[-1]
+        newest = {name: (row, file) for file in files for name, row in file["results"].items()}
+        self._rows = {name: row for name, (row, _) in newest.items()}
+        used = [file["commit_hash"][:8] for _, file in newest.values()]
+        self.commits = [f["commit_hash"][:8] for f in files if f["commit_hash"][:8] in used]
 
     def series(self, *names: str) -> Series:
         """Values by parameters, of one benchmark or of several that continue one another."""
         found: Series = {}
         for name in names:
-            values, axes, *_ = self.content["results"].get(name) or (None, None)
+            values, axes, *_ = self._rows.get(name) or (None, None)
             if values is None:
                 continue
             keys = product(*([ast.literal_eval(text) for text in axis] for axis in axes or ()))

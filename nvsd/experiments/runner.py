@@ -5,16 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import signal
 import sys
 import time
 import warnings
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
-from threading import Thread
+from threading import Thread, current_thread, main_thread
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -157,7 +158,22 @@ def _records(todo: list[Task], jobs: int | None, cluster: Any) -> Iterator[Recor
             pre_dispatch="2*n_jobs",
         )
         parent = os.getpid() if cluster is None else None
-        yield from parallel(delayed(_work)(task, parent) for task in todo)
+        with _without_interrupts():
+            records = parallel(delayed(_work)(task, parent) for task in todo)
+        yield from records
+
+
+@contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Ctrl-C is for this process: workers that are started here do not hear of it."""
+    if current_thread() is not main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _work(task: Task, parent: int | None) -> Record:

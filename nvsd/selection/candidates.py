@@ -17,7 +17,7 @@ from nvsd.selection.task import Array, Mask, Task
 T = TypeVar("T")
 
 TIE = 1e-9  # relative differences of errors that are rounding
-NOISE = 0.5  # standard errors of a difference of errors that are chance
+NOISE = 2.0  # standard errors of a difference of errors that may be chance
 PARTS = 50  # into which validation data are divided for standard errors
 
 
@@ -57,10 +57,13 @@ class Judged:
     error : array
         Mean squared error.
     parts, share : (parts, candidates) and (parts,) arrays
-        The same on parts of the held-out data, and how much each part counts.
+        The same on parts of the validation data, or on the folds, and how much each counts.
     nu : array
     kernel : int array
         Positions in `Task.kernels`.
+    of_sets : bool
+        Whether errors are those of the sets; otherwise of the way that led to them, in each fold
+        to another set.
     """
 
     candidates: list[Candidate]
@@ -69,6 +72,7 @@ class Judged:
     share: Array
     nu: Array
     kernel: NDArray[np.intp]
+    of_sets: bool = True
 
     @property
     def error_se(self) -> Array:
@@ -86,7 +90,7 @@ class Judged:
         first = size
         if rule == "1se":
             limit += self.error_se[least]
-        elif rule == "clear" and size[least]:  # if nothing is better than the mean, so be it
+        elif rule == "clear" and self.of_sets and size[least]:  # if the mean is best, so be it
             # Compared on the same data: what makes all errors large or small does not count.
             difference = self.parts - self.parts[:, [least]]
             limit += NOISE * _standard_error(difference, self.share)
@@ -111,19 +115,19 @@ def judge(task: Task, method: Method, tick: Tick = None) -> Judged:
     candidates = method(task)
     if isinstance(task.held_out, tuple):
         parts = _errors(task, candidates, task.held_out, PARTS, tick)
-        share = np.array([len(part) for part in _divided(len(task.held_out[1]), PARTS)])
+        share = _shares(len(task.held_out[1]), PARTS)
     else:
         calls = (delayed(_fold)(task, method, train, test) for train, test in _splits(task))
         parts = np.concatenate(Parallel(task.n_jobs)(_told(calls, tick)))
-        share = np.ones(len(parts))
-    share = share / share.sum()
+        share = np.full(len(parts), 1 / len(parts))
     # Below the rounding of y all errors are the same.
     floor = (8 * np.finfo(float).eps * np.abs(task.y).max()) ** 2
     error = np.maximum(np.tensordot(share, parts, 1), floor)
     best = error.reshape(len(error), -1).argmin(axis=1)
     kernel, nu = np.unravel_index(best, error.shape[1:])
     where = np.arange(len(candidates)), kernel, nu
-    return Judged(candidates, error[where], parts[:, *where], share, task.nus[nu], kernel)
+    of_sets = isinstance(task.held_out, tuple)
+    return Judged(candidates, error[where], parts[:, *where], share, task.nus[nu], kernel, of_sets)
 
 
 def _standard_error(parts: Array, share: Array) -> Array:
@@ -135,6 +139,11 @@ def _standard_error(parts: Array, share: Array) -> Array:
 def _divided(rows: int, parts: int) -> list[NDArray[np.intp]]:
     """The rows in so many parts of equal size, or each by itself if they are fewer."""
     return np.array_split(np.arange(rows), min(rows, parts))
+
+
+def _shares(rows: int, parts: int) -> Array:
+    """The part of the rows that is in each."""
+    return np.array([len(part) for part in _divided(rows, parts)]) / rows
 
 
 def _splits(task: Task) -> list[Any]:

@@ -104,13 +104,13 @@ class Task:
     def clearness(self, norms: Array, support: Mask) -> float:
         """Norm of the weakest unit in a set over that of the strongest outside.
 
-        1 for a set that leaves out nothing, or everything; inf where all norms outside are 0.
+        1 for the set of all, 0 for the empty one; inf where all norms outside are 0.
         """
         strength = self.unit_norms(norms)
         inside = np.zeros(len(strength), dtype=bool)
         inside[self.units[support]] = True
         if inside.all() or not inside.any():
-            return 1.0
+            return float(inside.any())
         strongest = float(strength[~inside].max())
         return float(strength[inside].min()) / strongest if strongest > 0 else np.inf
 
