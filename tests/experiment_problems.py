@@ -37,6 +37,11 @@ def write_real(folder: Path) -> None:
         pd.DataFrame(X, columns=names).assign(target=y).to_csv(folder / file, index=False)
 
 
+def hear_interrupts() -> None:
+    """In a child that is to be interrupted: what a shell starts in the background ignores it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def command(arguments: Sequence[str], out: Path, **options: Any) -> subprocess.Popen[str]:
     """`nvsd replicate` in a process group of its own."""
     return subprocess.Popen(
@@ -47,8 +52,7 @@ def command(arguments: Sequence[str], out: Path, **options: Any) -> subprocess.P
         text=True,
         start_new_session=True,
         env=os.environ | {"OMP_NUM_THREADS": "1"},
-        # What a shell starts in the background ignores interrupts, and so would this.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        preexec_fn=hear_interrupts,
         **options,
     )
 

@@ -20,7 +20,7 @@ import pandas as pd
 import pytest
 import xarray as xr
 from experiment_problems import command as replicate
-from experiment_problems import files, kill_group, records
+from experiment_problems import files, hear_interrupts, kill_group, records
 from reliability_record import Record, recorder
 
 import nvsd
@@ -65,6 +65,7 @@ def read_blocks(folder: Path, pause: float = PAUSE) -> subprocess.Popen[str]:
     process = subprocess.Popen(
         [sys.executable, "-c", PROGRAM, *arguments],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        preexec_fn=hear_interrupts,
     )  # fmt: skip
     assert process.stdout is not None
     assert process.stdout.readline() == "started\n"
@@ -146,6 +147,7 @@ def command_line(*arguments: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-m", "nvsd.cli", *arguments],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        preexec_fn=hear_interrupts,
     )  # fmt: skip
 
 
