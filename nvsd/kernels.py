@@ -180,3 +180,16 @@ def neighbour_width(X: ArrayLike, n_neighbours: int = 20) -> float:
             "drop the repeats, or choose the width yourself."
         )
     return width
+
+
+def widened(kernel: Kernel, factor: float) -> Kernel:
+    """The kernel with its width multiplied."""
+    match kernel:
+        case Isotropic():
+            width = factor * np.asarray(kernel.width)
+            return replace(kernel, width=width)  # type: ignore[call-arg]  # subclasses have it
+        case Scaled():
+            return Scaled(kernel.factor, widened(kernel.kernel, factor))
+        case Sum():
+            return Sum(tuple(widened(part, factor) for part in kernel.kernels))
+    raise ValueError(f"{kernel!r} has no width to multiply; leave out widths.")

@@ -19,7 +19,7 @@ from nvsd.blocks import Rows
 from nvsd.features import pivoted_cholesky
 from nvsd.kernels import Kernel
 from nvsd.moments import Moments
-from nvsd.ridge import RidgeFit, ridge_coefficients
+from nvsd.ridge import RidgeFit, restrict, ridge_coefficients
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -76,9 +76,7 @@ def fit_nystrom(
         The inputs to use; all by default.
     """
     nus = np.atleast_1d(np.asarray(nus, dtype=float))
-    chosen = np.ones(points.shape[1], dtype=bool) if features is None else features
-    restricted = kernel if chosen.all() or not chosen.any() else kernel.restrict(chosen)
-    V = np.ascontiguousarray(points[:, chosen])
+    restricted, V, chosen = restrict(kernel, points, features)
     alpha = np.zeros((len(nus), len(points)))
     if not chosen.any():
         n, total = rows.total(_count_and_sum)

@@ -93,14 +93,21 @@ def fit_ridge(
     nus = np.atleast_1d(np.asarray(nus, dtype=float))
     target = np.asarray(y, dtype=float)
     mean = float(target.mean())
-    chosen = np.ones(X.shape[1], dtype=bool) if features is None else np.asarray(features, bool)
-    restricted = kernel if chosen.all() or not chosen.any() else kernel.restrict(chosen)
-    inner = np.ascontiguousarray(X[:, chosen])
+    restricted, inner, chosen = restrict(kernel, X, features)
     if not chosen.any():
         alpha = np.zeros((len(nus), len(X)))
     else:
         alpha = ridge_coefficients(restricted.K(inner), target - mean, nus)
     return RidgeFit(restricted, inner, chosen, nus, alpha, mean)
+
+
+def restrict(
+    kernel: Kernel, X: Array, features: NDArray[np.bool_] | None
+) -> tuple[Kernel, Array, NDArray[np.bool_]]:
+    """Kernel and points on some inputs, and which these are; None means all."""
+    chosen = np.ones(X.shape[1], dtype=bool) if features is None else np.asarray(features, bool)
+    restricted = kernel if chosen.all() or not chosen.any() else kernel.restrict(chosen)
+    return restricted, np.ascontiguousarray(X[:, chosen]), chosen
 
 
 def ridge_coefficients(K: Array, y: Array, nus: Array) -> Array:

@@ -15,10 +15,10 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.model_selection import KFold, ShuffleSplit
 
 import nvsd
-from nvsd.kernels import Gaussian, Linear, Matern52, Polynomial
+from nvsd.kernels import Gaussian, Linear, Matern52, Polynomial, widened
 from nvsd.penalties import ElasticNet, GroupLasso, Lasso, SparseGroupLasso
 from nvsd.selection import METHODS, select
-from nvsd.selection.candidates import Candidate, Judged, judge, widened
+from nvsd.selection.candidates import Candidate, Judged, judge
 from nvsd.selection.inputs import make_task
 from nvsd.selection.pooling import default_methods
 

@@ -14,12 +14,11 @@ from sklearn.model_selection import check_cv
 from nvsd._checks import check_positive
 from nvsd.estimators.base import Array, Data, PathRegressor
 from nvsd.estimators.held_out import Job, Outcome, choose, cv_dataset, run
-from nvsd.kernels import Kernel
+from nvsd.kernels import Kernel, widened
 from nvsd.path import ConvergenceWarning
 from nvsd.penalties import Groups, Penalty
 from nvsd.prepare import check_non_negative
 from nvsd.ridge import default_nus
-from nvsd.selection.candidates import widened
 
 
 class NVSDRegressorCV(PathRegressor):

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from nvsd.datasets import Real, Sample, load_real, make_e1, make_e2, make_e3
 from nvsd.experiments.grouping import GROUPS
-from nvsd.kernels import Gaussian, Isotropic, Kernel, Polynomial, neighbour_width
+from nvsd.kernels import Gaussian, Kernel, Polynomial, neighbour_width, widened
 from nvsd.ridge import default_nus
 
 __all__ = ["EXPERIMENTS", "PILOT", "Experiment", "Split"]
@@ -85,11 +85,7 @@ class Split:
 
     def kernel_at(self, factor: float) -> Kernel:
         """The kernel with its width multiplied."""
-        if factor == 1.0:
-            return self.kernel
-        assert isinstance(self.kernel, Isotropic)
-        width = factor * np.asarray(self.kernel.width)
-        return replace(self.kernel, width=width)  # type: ignore[call-arg]  # subclasses have it
+        return self.kernel if factor == 1.0 else widened(self.kernel, factor)
 
 
 @dataclass(frozen=True)

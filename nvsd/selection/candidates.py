@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from nvsd.kernels import Isotropic, Kernel, Scaled, Sum
 from nvsd.ridge import fit_ridge
 from nvsd.selection.task import Array, Mask, Task
 
@@ -190,16 +189,3 @@ def _told(calls: Iterable[T], tick: Tick) -> Iterator[T]:
         yield call
         if tick is not None:
             tick(1)
-
-
-def widened(kernel: Kernel, factor: float) -> Kernel:
-    """The kernel with its width multiplied."""
-    match kernel:
-        case Isotropic():
-            width = factor * np.asarray(kernel.width)
-            return replace(kernel, width=width)  # type: ignore[call-arg]  # subclasses have it
-        case Scaled():
-            return Scaled(kernel.factor, widened(kernel.kernel, factor))
-        case Sum():
-            return Sum(tuple(widened(part, factor) for part in kernel.kernels))
-    raise ValueError(f"{kernel!r} has no width to multiply; leave out widths.")

@@ -11,11 +11,10 @@ from sklearn.model_selection import KFold
 
 from nvsd._checks import check_points, check_positive, check_target, is_number
 from nvsd.blocks import ArrayRows
-from nvsd.kernels import Gaussian, Kernel, neighbour_width
+from nvsd.kernels import Gaussian, Kernel, neighbour_width, widened
 from nvsd.penalties import GroupLasso, Groups, Lasso, Penalty
 from nvsd.prepare import check_non_negative
 from nvsd.ridge import default_nus
-from nvsd.selection.candidates import widened
 from nvsd.selection.task import Array, Mask, Task
 
 
