@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.spatial.distance import cdist
 
 from nvsd import kernel_base
 from nvsd.kernels import (
@@ -376,3 +377,9 @@ def test_neighbour_width_by_brute_force(n, repeats):
         others = [math.dist(x, y) for j, y in enumerate(X) if j != i]
         nearest += sorted(others)[:20]
     assert neighbour_width(X) == pytest.approx(np.median(nearest), rel=1e-14)
+
+
+def test_some_of_many_rows_tell_the_neighbour_width():
+    X = np.random.default_rng(0).standard_normal((6000, 3))
+    nearest = np.sort(cdist(X, X), axis=1)[:, 1:21]
+    assert neighbour_width(X) == pytest.approx(np.median(nearest), rel=0.02)

@@ -82,6 +82,46 @@ def test_cross_validation_finds_the_inputs():
     assert result.selected == ["x0", "x1"]
 
 
+@pytest.mark.parametrize("method", ["eliminate", "reweight", "pool"])
+def test_some_points_do_for_many_rows(method):
+    train, held_out = problem(E2, 2000)
+    options = {"kernel": CUBIC, "validation": held_out, "value_points": 150}
+    if method == "pool":
+        options["methods"] = ["eliminate", "reweight"]
+    result = select(train.X, train.y, method=method, **options)
+    assert_array_equal(result.support, train.support)
+    # f is made of the points, and its loss is that of all rows: least squares by hand.
+    fit, scaled = result.refit.fit, result.refit.inputs.points
+    X = scaled(train.X, result.support, "X")[:, result.support]
+    assert len(fit.X) == 150
+    K, C = fit.kernel.K(fit.X), fit.kernel.K(X, fit.X)
+    A = C.T @ C + len(X) * result.refit.nu * K
+    residual = A @ fit.alpha[0] - C.T @ (train.y - train.y.mean())
+    assert np.abs(residual).max() < 1e-6 * np.abs(C.T @ train.y).max()
+    error = np.mean((result.refit.predict(held_out[0]) - held_out[1]) ** 2)
+    assert result.score == pytest.approx(error, rel=1e-9)
+    chosen = result.history.isel(step=result.history.attrs["chosen"])
+    _, slopes = fit.kernel.apply(fit.X, fit.X, fit.alpha[0])
+    norms = np.sqrt(np.mean(np.asarray(slopes) ** 2, axis=1))
+    assert_allclose(chosen["derivative_norm"][result.support], norms, rtol=1e-9)
+
+
+def test_as_many_points_as_rows_are_all_rows():
+    X, y = additive(60, 4)
+    every, exact = (
+        select(X, y, method="eliminate", kernel=Gaussian(2.0), value_points=m) for m in (60, None)
+    )
+    assert every.history.identical(exact.history)
+
+
+def test_rows_that_do_not_fit_in_memory_are_refused(monkeypatch):
+    monkeypatch.setattr("nvsd.selection.inputs.available_memory", lambda: 1e6)
+    X, y = additive(300, 3)
+    with pytest.raises(ValueError, match=r"300 rows would need 0.0 GiB .* give value_points=1000"):
+        select(X, y, method="eliminate")
+    select(X, y, method="eliminate", value_points=20, nus=[1e-3], cv=2)
+
+
 def test_nothing_is_selected_where_there_is_nothing():
     rng = np.random.default_rng(3)
     X, y = rng.standard_normal((60, 5)), rng.standard_normal(60)
@@ -188,6 +228,7 @@ def a_task(X, y, **changes):
         "widths": None,
         "rule": "min",
         "standardize": True,
+        "value_points": None,
         "random_state": 0,
         "n_jobs": None,
     }
@@ -526,6 +567,7 @@ def test_support_is_the_path_s_own():
 
 X_BAD, Y_BAD = additive(12, 3)
 REFUSED = [
+    ({"value_points": 0}, "value_points = 0 is not allowed; give a positive integer"),
     ({"method": "guess"}, "method = 'guess' is unknown"),
     ({"method": "eliminate", "rounds": 3}, "'eliminate' has no option 'rounds'"),
     ({"method": "rank", "taus": 3}, "no option 'taus'; give n_taus"),

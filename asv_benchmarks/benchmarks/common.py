@@ -120,7 +120,7 @@ class Timed:
 
     number = 1
     rounds = 1
-    repeat: ClassVar = (2, 5, 1.0)
+    repeat: ClassVar = (2, 5, 0.5)
     warmup_time = 0.0
     min_run_count = 1
 

@@ -12,12 +12,8 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import shutil
-import subprocess
 from collections.abc import Mapping
-from datetime import date
-from importlib.metadata import version
 from pathlib import Path
 
 import matplotlib as mpl
@@ -25,6 +21,7 @@ import matplotlib as mpl
 mpl.use("Agg")
 import numpy as np
 import xarray as xr
+from machine import commit, processor, today, versions
 
 from nvsd.experiments import load_results, report
 from nvsd.experiments.figure1 import plot_figure1
@@ -85,27 +82,14 @@ def keep(source: Path, store: Path) -> None:
     store.mkdir(exist_ok=True)
     for path in sorted(source.glob("*.nc")):
         shutil.copy(path, store / path.name)
-    commit = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True
-    ).stdout.strip()
-    packages = ("numpy", "scipy", "scikit-learn", "pyHSICLasso", "celer", "skglm")
     facts = {
         "processor": processor(),
         "cores": os.cpu_count(),
-        "versions": ", ".join(f"{name} {version(name)}" for name in packages),
-        "commit": commit,
-        "date": date.today().isoformat(),
+        "versions": versions("numpy", "scipy", "scikit-learn", "pyHSICLasso", "celer", "skglm"),
+        "commit": commit(),
+        "date": today(),
     }
     (store / "environment.json").write_text(json.dumps(facts, indent=1) + "\n")
-
-
-def processor() -> str:
-    """The name of the processor."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        return next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))
-    except (OSError, StopIteration):
-        return platform.machine()
 
 
 def page(store: Path, images: Path) -> str:

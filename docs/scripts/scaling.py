@@ -13,16 +13,15 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import resource
 import subprocess
 import sys
-from importlib.metadata import version
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import scaling_cases
+from machine import commit, processor, today, versions
 from scaling_page import page
 
 ROOT = Path(__file__).parents[2]
@@ -62,7 +61,7 @@ FULL = [
     *grid("landmarks", problem="sine", n=SIZES, seed=0, m=150),
     *grid("landmarks", problem="logarithm", n=SIZES, seed=0, m=30),
     *grid(
-        "regression", problem=["sine", "logarithm"], n=SIZES, seed=0, m_select=1000, m_refit=3000
+        "regression", problem=["sine", "logarithm"], n=SIZES, seed=0, m_select=1000, m_refit=2000
     ),
     *grid("wide", n=200, d=1000, seed=[0, 1, 2], method=WIDE),
 ]
@@ -81,15 +80,14 @@ QUICK = [
 
 def environment() -> dict[str, str]:
     """What the numbers depend on besides the code."""
-    cpu = platform.processor() or platform.machine()
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        cpu = next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))
-    except (OSError, StopIteration):
-        pass
-    packages = ", ".join(f"{name} {version(name)}" for name in ("nvsd", "numpy", "scipy", "dask"))
     threads = os.environ.get("OMP_NUM_THREADS", str(os.cpu_count()))
-    return {"processor": cpu, "threads": threads, "versions": packages}
+    return {
+        "processor": processor(),
+        "threads": threads,
+        "versions": versions("nvsd", "numpy", "scipy", "dask"),
+        "commit": commit(),
+        "date": today(),
+    }
 
 
 def stored(path: Path) -> list[Case]:

@@ -32,5 +32,9 @@ def declare(parser: argparse.ArgumentParser) -> None:
         "(results)",
     )  # fmt: skip
     parser.add_argument(
+        "--known", metavar="FOLDER",
+        help="compact results of an earlier run, such as docs/replication: they count as done",
+    )  # fmt: skip
+    parser.add_argument(
         "--show", action="store_true", help="only the table of what is done; nothing is run"
     )

@@ -78,7 +78,11 @@ def _select(parser: argparse.ArgumentParser) -> None:
     how.add_argument(
         "--widths", metavar="W,W,...", help="multiples of the width to choose from; none otherwise"
     )
-    how.add_argument("--seed", type=int, default=0, help="of folds and subsamples (0)")
+    how.add_argument(
+        "--value-points", type=int, metavar="M",
+        help="for many rows: fits are made of so many kernel sections, at rows drawn at random",
+    )  # fmt: skip
+    how.add_argument("--seed", type=int, default=0, help="of folds, subsamples and points (0)")
     how.add_argument("--jobs", type=int, metavar="N", help="fits at once; -1 takes all cores")
     _model(parser)
     output = _output(parser)

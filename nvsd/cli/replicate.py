@@ -13,7 +13,7 @@ from nvsd.cli._usage import UsageError
 from nvsd.experiments import EXPERIMENTS, METHODS, TABLES, Task, collect, report, save_results
 from nvsd.experiments import run as run_tasks
 from nvsd.experiments.rendering import to_markdown
-from nvsd.experiments.runner import records_in, tasks_of
+from nvsd.experiments.runner import records_in, restore, tasks_of
 from nvsd.files import replacing, write_text
 
 
@@ -34,6 +34,8 @@ def _table(options: Namespace) -> None:
     tasks = _tasks(options)
     if tasks is None:
         return
+    if options.known is not None:
+        _restore(options)
     _run(tasks, options)
     names = list(dict.fromkeys(task.experiment for task in tasks))
     results = {}
@@ -76,6 +78,15 @@ def _tasks(options: Namespace) -> list[Task] | None:
         )
         return None
     return sorted(tasks, key=lambda task: task.replication)
+
+
+def _restore(options: Namespace) -> None:
+    if not any(Path(options.known).glob("*.nc")):
+        raise UsageError(
+            f"--known {options.known} has no results; name a folder with files such as E1.nc."
+        )
+    count = restore(options.known, options.out)
+    say(f"{count} fits were taken over from {options.known}.")
 
 
 def _run(tasks: Sequence[Task], options: Namespace) -> None:

@@ -44,6 +44,7 @@ def run(options: Namespace) -> None:
         rule=options.rule,
         widths=widths,
         standardize=options.standardize,
+        value_points=options.value_points,
         random_state=options.seed,
         n_jobs=options.jobs,
         progress=on_terminal(),

@@ -51,8 +51,10 @@ class DerivativeElimination(DerivativeSelector):
         `nvsd.select`.
     standardize : bool
         Whether to centre the inputs and scale them to unit variance; y is always centred.
+    value_points : int, optional
+        For many rows: how many kernel sections f_S is made of; all rows by default.
     random_state : int
-        Seed of folds and subsamples.
+        Seed of folds, subsamples and points.
     n_jobs : int, optional
         Fits done at once, through joblib.
     options : mapping, optional
@@ -102,6 +104,7 @@ class DerivativeElimination(DerivativeSelector):
         cv: Any = 5,
         rule: str = "clear",
         standardize: bool = True,
+        value_points: int | None = None,
         random_state: int = 0,
         n_jobs: int | None = None,
         options: Mapping[str, Any] | None = None,
@@ -116,6 +119,7 @@ class DerivativeElimination(DerivativeSelector):
         self.cv = cv
         self.rule = rule
         self.standardize = standardize
+        self.value_points = value_points
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.options = options
@@ -154,6 +158,7 @@ class DerivativeElimination(DerivativeSelector):
             widths=self.widths,
             rule=self.rule,
             standardize=self.standardize,
+            value_points=self.value_points,
             random_state=self.random_state,
             n_jobs=self.n_jobs,
             **(self.options or {}),

@@ -26,7 +26,7 @@ from tqdm import tqdm
 from nvsd.experiments.grouping import GROUPS
 from nvsd.experiments.methods import METHODS
 from nvsd.experiments.protocol import EXPERIMENTS
-from nvsd.experiments.store import Record, is_done, read, write
+from nvsd.experiments.store import Record, is_done, load_results, read, records_of, write
 from nvsd.path import ConvergenceWarning
 
 VERSION = 1  # raise it when a change of the code makes stored results of all methods worthless
@@ -201,6 +201,20 @@ def _dask(cluster: Any) -> Any:
 
     client = cluster if isinstance(cluster, Client) else Client(cluster)  # type: ignore[no-untyped-call]
     return parallel_config(backend="dask", client=client)
+
+
+def restore(known: str | Path, out: str | Path) -> int:
+    """Write the good records of compact results that the folder of a run does not have yet."""
+    count = 0
+    for dataset in load_results(known).values():
+        for record in records_of(dataset):
+            task = Task(*(record[name] for name in Task._fields))
+            good = task.method in METHODS and is_done(record, task.settings)
+            path = Path(out) / task.place
+            if good and not is_done(read(path), task.settings):
+                write(path, record)
+                count += 1
+    return count
 
 
 def records_in(out: str | Path, experiment: str, predictions: bool = False) -> list[Record]:

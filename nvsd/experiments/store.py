@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ __all__ = [
     "is_done",
     "load_results",
     "read",
+    "records_of",
     "save_results",
     "selection_error",
     "support_size",
@@ -80,8 +81,10 @@ def collect(records: Iterable[Record], experiment: str) -> xr.Dataset:
         support[where] = [digit == "1" for digit in r["support"]]
     dims = ("method", "n", "replication")
     variables = {name: (dims, numbers[name], {"long_name": NUMBERS[name]}) for name in NUMBERS}
+    settings = {str(r["method"]): str(r["settings"]) for r in good}
     coords: dict[str, Any] = {
         "method": np.array(methods, dtype=object),
+        "settings": ("method", np.array([settings[key] for key in methods], dtype=object)),
         "n": sizes,
         "replication": replications,
         "feature": np.array(names, dtype=object),
@@ -90,6 +93,30 @@ def collect(records: Iterable[Record], experiment: str) -> xr.Dataset:
         coords["relevant"] = ("feature", SUPPORT)
     selected = ((*dims, "feature"), support, {"long_name": "whether the input was selected"})
     return xr.Dataset(variables | {"support": selected}, coords=coords, attrs=_attrs(experiment))
+
+
+def records_of(results: xr.Dataset) -> Iterator[Record]:
+    """The records that `collect` made a Dataset of."""
+    names = [str(name) for name in results["feature"].values]
+    dims = ("method", "n", "replication")
+    numbers = {name: results[name].transpose(*dims).values for name in NUMBERS}
+    support = results["support"].transpose(*dims, "feature").values
+    coords = {name: results[name].values.tolist() for name in (*dims, "settings")}
+    for m, k, r in np.argwhere(np.isfinite(numbers["rmse"])):
+        known = {name: float(numbers[name][m, k, r]) for name in NUMBERS}
+        known = {name: value for name, value in known.items() if np.isfinite(value)}
+        yield {
+            "experiment": results.attrs["experiment"],
+            "n": coords["n"][k],
+            "replication": coords["replication"][r],
+            "method": coords["method"][m],
+            "keep_predictions": False,
+            "settings": coords["settings"][m],
+            "names": names,
+            "support": "".join("1" if used else "0" for used in support[m, k, r]),
+            "facts": {name: known.pop(name) for name in ("converged",) if name in known},
+            **known,
+        }
 
 
 def _attrs(name: str) -> dict[str, Any]:

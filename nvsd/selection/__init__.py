@@ -17,7 +17,6 @@ from numpy.typing import ArrayLike
 from nvsd.kernels import Kernel
 from nvsd.penalties import Groups, Penalty
 from nvsd.progress import progress_bar
-from nvsd.ridge import fit_ridge
 from nvsd.selection.candidates import Candidate, Method, judge
 from nvsd.selection.inputs import make_task
 from nvsd.selection.pooling import POOLED, default_methods, pool
@@ -49,6 +48,7 @@ def select(
     widths: ArrayLike | None = None,
     rule: str = "clear",
     standardize: bool = True,
+    value_points: int | None = None,
     random_state: int = 0,
     n_jobs: int | None = None,
     progress: bool | None = None,
@@ -107,8 +107,12 @@ def select(
         smallest candidate within a standard error of the least.
     standardize : bool
         Whether to centre the inputs and scale them to unit variance.
+    value_points : int, optional
+        For many rows: f_S is made of so many kernel sections, at rows drawn at random, while the
+        loss remains that of all rows; see `nvsd.nystrom`. A thousand do for most data. By default
+        all rows, which takes memory of order n² and time of order n³.
     random_state : int
-        Seed of folds and subsamples.
+        Seed of folds, subsamples and points.
     n_jobs : int, optional
         Fits done at once, through joblib.
     progress : bool, optional
@@ -145,6 +149,7 @@ def select(
         widths=widths,
         rule=rule,
         standardize=standardize,
+        value_points=value_points,
         random_state=random_state,
         n_jobs=n_jobs,
     )
@@ -155,7 +160,7 @@ def select(
     best = judged.best(rule)
     support = judged.candidates[best].support
     best_kernel = task.kernels[judged.kernel[best]]
-    fit = fit_ridge(task.X, task.y, best_kernel, judged.nu[best], support)
+    fit = task.fit(support, best_kernel, judged.nu[best])
     return Selection(
         support=support,
         features=task.features,

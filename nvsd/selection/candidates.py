@@ -10,7 +10,6 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from nvsd.ridge import fit_ridge
 from nvsd.selection.task import Array, Mask, Task
 
 T = TypeVar("T")
@@ -177,7 +176,7 @@ def _error(task: Task, support: Mask, X: Array, y: Array, divided: list[NDArray[
     """Mean squared errors of one set on parts of the data, (parts, kernels, nus)."""
     error = np.empty((len(divided), len(task.kernels), len(task.nus)))
     for i, kernel in enumerate(task.kernels):
-        squares = (fit_ridge(task.X, task.y, kernel, task.nus, support).predict(X) - y) ** 2
+        squares = (task.fit(support, kernel, task.nus).predict(X) - y) ** 2
         for j, rows in enumerate(divided):
             error[j, i] = squares[:, rows].mean(axis=1)
     return error

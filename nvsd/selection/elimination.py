@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import chain, product
 
 import numpy as np
@@ -11,7 +12,7 @@ from joblib import Parallel, delayed
 from nvsd.kernels import Kernel
 from nvsd.selection.candidates import Candidate, nested
 from nvsd.selection.inputs import check_count
-from nvsd.selection.task import Task, ridge_norms
+from nvsd.selection.task import Task
 
 Run = Callable[..., list[Candidate]]
 
@@ -56,10 +57,10 @@ def _eliminate(task: Task, kernel: Kernel, nu: float, origin: str) -> list[Candi
 
 def _reweight(task: Task, kernel: Kernel, nu: float, origin: str, rounds: int) -> list[Candidate]:
     found = []
-    scale = np.ones(len(task.units))
+    scale, every = np.ones(len(task.units)), np.ones(len(task.units), dtype=bool)
     for done in range(1, rounds + 1):
         # f(x) = g(scale x), so ∂f = scale ∂g.
-        norms = scale * ridge_norms(task.X * scale, task.y, kernel, nu)
+        norms = scale * replace(task, X=task.X * scale).norms(every, kernel, nu)
         found += nested(task, norms, "reweight", f"{origin}, round {done}")
         strength = task.unit_norms(norms)[task.units]
         scale = strength / (np.sqrt(np.mean(strength**2)) or 1.0)

@@ -9,9 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nvsd.blocks import ArrayRows
 from nvsd.kernels import Kernel
 from nvsd.linalg import cholesky, cholesky_solve
+from nvsd.nystrom import draw_points, fit_nystrom
 from nvsd.penalties import Penalty
+from nvsd.ridge import RidgeFit, fit_ridge
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -46,6 +49,8 @@ class Task:
         Of the path.
     seed : int
     n_jobs : int or None
+    value_points : int or None
+        How many kernel sections kernel ridge is made of, at rows drawn at random; None: all rows.
     """
 
     X: Array
@@ -61,6 +66,7 @@ class Task:
     nu: float
     seed: int
     n_jobs: int | None
+    value_points: int | None = None
 
     @cached_property
     def units(self) -> NDArray[np.intp]:
@@ -114,16 +120,33 @@ class Task:
         strongest = float(strength[~inside].max())
         return float(strength[inside].min()) / strongest if strongest > 0 else np.inf
 
+    @cached_property
+    def points(self) -> Array | None:
+        """The rows at which the kernel sections are, if they are not all."""
+        if self.value_points is None or self.value_points >= len(self.X):
+            return None
+        return draw_points(ArrayRows(self.X, progress=False), self.value_points, self.seed)
+
+    def fit(self, support: Mask, kernel: Kernel, nus: Array) -> RidgeFit:
+        """Kernel ridge on some inputs, for all ν at once."""
+        if self.points is None:
+            return fit_ridge(self.X, self.y, kernel, nus, support)
+        rows = ArrayRows(self.X, self.y, progress=False)
+        return fit_nystrom(rows, self.points, kernel, nus, support)
+
     def norms(self, support: Mask, kernel: Kernel, nu: float) -> Array:
-        """‖∂_a f‖ over the samples, f kernel ridge on some inputs; 0 for all others."""
+        """‖∂_a f‖ over the samples, or the points, f kernel ridge on some inputs; 0 for others."""
         norms = np.zeros(len(support))
+        if support.any() and self.points is not None:
+            gradient = self.fit(support, kernel, np.array([nu])).gradient(self.points)[0]
+            return np.asarray(np.sqrt(np.mean(gradient**2, axis=1)))
         if support.any():
             X = np.ascontiguousarray(self.X[:, support])
-            norms[support] = ridge_norms(X, self.y, kernel.restrict(support), nu)
+            norms[support] = _ridge_norms(X, self.y, kernel.restrict(support), nu)
         return norms
 
 
-def ridge_norms(X: Array, y: Array, kernel: Kernel, nu: float) -> Array:
+def _ridge_norms(X: Array, y: Array, kernel: Kernel, nu: float) -> Array:
     """‖∂_a f‖ over the samples, f kernel ridge: O(n² d) once α is known."""
     K = kernel.K(X)
     K[np.diag_indices(len(K))] += len(K) * nu
