@@ -192,7 +192,8 @@ class IterableRows(Rows):
     def __init__(self, blocks: Iterable[Any], progress: bool | None = None) -> None:
         iterator = iter(blocks)
         self._blocks = blocks
-        self.once = iterator is blocks
+        # A reader may return one generator of its own again and again.
+        self.once = iterator is blocks or iter(blocks) is iterator
         try:
             first = next(iterator)
         except StopIteration:

@@ -1,4 +1,4 @@
-"""The paper's three synthetic problems, seeded, and its seven real data sets."""
+"""The paper's three synthetic problems and larger ones, seeded, and its seven real data sets."""
 
 from __future__ import annotations
 
@@ -13,13 +13,22 @@ from numpy.typing import NDArray
 
 from nvsd._checks import is_number
 
-__all__ = ["Real", "Sample", "load_real", "make_e1", "make_e2", "make_e3"]
+__all__ = [
+    "Real",
+    "Sample",
+    "load_real",
+    "make_e1",
+    "make_e2",
+    "make_e3",
+    "make_logarithm",
+    "make_quadratic",
+    "make_sine",
+]
 
 Array = NDArray[np.float64]
 Seed = int | np.random.Generator | np.random.SeedSequence
 
 D = 18
-NAMES = tuple(f"x{a}" for a in range(1, D + 1))
 TRIPLES = tuple(f"g{a // 3 + 1}" for a in range(D))
 SUPPORT = np.isin(np.arange(D) // 3, (0, 2))  # inputs 1, 2, 3, 7, 8, 9
 NOISE = 0.1  # the paper's N(0, 0.01) is a variance
@@ -44,15 +53,20 @@ class Real(NamedTuple):
     target: str
 
 
-def make_e1(n: int, seed: Seed) -> Sample:
+def make_e1(n: int, seed: Seed, d: int = D) -> Sample:
     """E1: y = sum_{i<=j<=k} x_i x_j x_k over x1..x3, plus the same over x7..x9, plus noise.
 
-    Eighteen independent standard normal inputs in six groups of three.
+    Eighteen independent standard normal inputs in six groups of three; with a larger d, more
+    inputs that do not matter.
     """
     rng = _generator(n, seed)
+    if not is_number(d, Integral) or d < D:
+        raise ValueError(f"d = {d!r} is not allowed; give an integer >= {D}.")
     X = rng.standard_normal((n, D))
     y = _cubic(X[:, 0:3]) + _cubic(X[:, 6:9]) + NOISE * rng.standard_normal(n)
-    return Sample(X, y, SUPPORT.copy(), list(TRIPLES), list(NAMES))
+    X = np.hstack([X, rng.standard_normal((n, d - D))])
+    groups = [f"g{a // 3 + 1}" for a in range(d)]
+    return Sample(X, y, np.isin(np.arange(d) // 3, (0, 2)), groups, _names(d))
 
 
 def make_e2(n: int, seed: Seed) -> Sample:
@@ -67,7 +81,7 @@ def make_e2(n: int, seed: Seed) -> Sample:
     second = np.array([6, 7, 8, 9, 10, 11, 15, 16, 17])
     X[:, second] = 0.95 * X[:, first] + np.sqrt(1 - 0.95**2) * X[:, second]
     y = X[:, 0:3].sum(axis=1) ** 3 + X[:, 6:9].sum(axis=1) ** 3 + NOISE * rng.standard_normal(n)
-    return Sample(X, y, SUPPORT.copy(), None, list(NAMES))
+    return Sample(X, y, SUPPORT.copy(), None, _names(D))
 
 
 def make_e3(n: int, seed: Seed) -> Sample:
@@ -81,7 +95,41 @@ def make_e3(n: int, seed: Seed) -> Sample:
     X = np.repeat(z, 3, axis=1) + 0.1 * rng.standard_normal((n, D))
     s = z[:, 0] ** 2 + z[:, 2] ** 2
     y = 10 * s * np.exp(-2 * s) + NOISE * rng.standard_normal(n)
-    return Sample(X, y, SUPPORT.copy(), list(TRIPLES), list(NAMES))
+    return Sample(X, y, SUPPORT.copy(), list(TRIPLES), _names(D))
+
+
+def make_sine(n: int, seed: Seed) -> Sample:
+    """y = sin((x1 + x3)^2) sin(x7 x8 x9) + noise, of eighteen standard normal inputs."""
+    rng = _generator(n, seed)
+    X = rng.standard_normal((n, D))
+    f = np.sin((X[:, 0] + X[:, 2]) ** 2) * np.sin(X[:, 6] * X[:, 7] * X[:, 8])
+    return _plain(X, f, (0, 2, 6, 7, 8), rng)
+
+
+def make_logarithm(n: int, seed: Seed) -> Sample:
+    """y = log((x11 + ... + x15)^2) + noise, of a hundred standard normal inputs."""
+    rng = _generator(n, seed)
+    X = rng.standard_normal((n, 100))
+    return _plain(X, np.log(X[:, 10:15].sum(axis=1) ** 2), (10, 11, 12, 13, 14), rng)
+
+
+def make_quadratic(n: int, seed: Seed) -> Sample:
+    """y = x1 x2 + x3^2 + x4 + x4 x5 + noise, of a hundred standard normal inputs."""
+    rng = _generator(n, seed)
+    X = rng.standard_normal((n, 100))
+    f = X[:, 0] * X[:, 1] + X[:, 2] ** 2 + X[:, 3] + X[:, 3] * X[:, 4]
+    return _plain(X, f, (0, 1, 2, 3, 4), rng)
+
+
+def _plain(X: Array, f: Array, relevant: tuple[int, ...], rng: np.random.Generator) -> Sample:
+    """A sample without groups."""
+    n, d = X.shape
+    support = np.isin(np.arange(d), relevant)
+    return Sample(X, f + NOISE * rng.standard_normal(n), support, None, _names(d))
+
+
+def _names(d: int) -> list[str]:
+    return [f"x{a}" for a in range(1, d + 1)]
 
 
 def _generator(n: int, seed: Seed) -> np.random.Generator:

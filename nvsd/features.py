@@ -28,6 +28,8 @@ Array = NDArray[np.float64]
 
 SINGULAR = 1e-11  # what is left of a pivot of a singular matrix after rounding
 REFINEMENTS = 4  # of α and β that are made from θ
+REPRESENTS = 1e-6  # of the largest coefficient: what α and β may miss of θ
+ROUNDED = 1e-3  # of the largest value: rounding errors that sums with α and β may have
 
 
 class DerivativeMap(Protocol):
@@ -193,7 +195,8 @@ class MonomialSpace(FeatureSpace):
         """α = (y − f)/(nν) and β = −u/(2ν) from the stationarity of S1, and made to fit θ.
 
         With a small ν their rounding errors are large: what is left of θ − Φᵀα − √nZᵀβ is given to
-        both by (A + κB)x = rest, which leaves 2νx of it.
+        both by (A + κB)x = rest, which leaves 2νx of it. Where even that does not do, on data far
+        from the origin, they would not be f: only θ is returned.
         """
         if residual is None or self.shape[1] != self.n or self.nu == 0.0:
             return {"theta": theta}
@@ -206,6 +209,14 @@ class MonomialSpace(FeatureSpace):
             x = self.system.solve(kappa, rest)
             alpha += (2.0 / self.n) * product(x, self.Phi.T)
             beta += (kappa[0] / root_n) * self.Z.forward(x)
+        rest = theta - product(alpha, self.Phi) - root_n * self.Z.adjoint(beta)
+        missed = np.abs(rest).max() / (np.abs(theta).max() or 1.0)
+        # Kα has rounding errors of this size.
+        largest = float(np.einsum("ir,ir->i", self.Phi, self.Phi).max())
+        rounding = np.finfo(float).eps * largest * float(np.abs(alpha).sum(axis=1).max())
+        values = float(np.abs(self.evaluate(theta)).max())  # type: ignore[arg-type]
+        if missed > REPRESENTS or rounding > ROUNDED * values:
+            return {"theta": theta}
         return {"theta": theta, "alpha": alpha, "beta": beta}
 
 

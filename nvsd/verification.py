@@ -24,7 +24,9 @@ Array = NDArray[np.float64]
 # ν over the rounding errors of the kernel's largest value: from here on, gaps were exact to 1e-9
 # of ‖y‖²/n wherever the truth was computed with 300 digits.
 SAFE = 1e9
+EPS = float(np.finfo(float).eps)
 ROUNDING = 1e-10  # part of ‖y‖²/n that a gap may be off by
+SEEN = 1e-9  # part of ‖y‖²/n from which on measured rounding errors count
 
 
 def verified(
@@ -51,6 +53,8 @@ def verified(
     if X is not None and _doubtful(kernel, X, problem.representation.nu):
         second = _second_gap(points, problem, penalty, kernel, X)
         gap = np.where(second > gap + ROUNDING * problem.scale, second, gap)
+    elif X is not None:
+        gap = gap + _unseen(points, problem, penalty, kernel, X)
     beyond = (points.status == Status.CLOSED_FORM) & (points.tau > tau_max) & (tau_max > 0)
     rounding = ROUNDING * np.divide(points.tau, tau_max, out=np.ones_like(gap), where=beyond)
     limit = np.maximum(tol, rounding) * problem.scale
@@ -60,8 +64,37 @@ def verified(
 
 def _doubtful(kernel: Kernel, X: Array, nu: float) -> bool:
     """Whether the rounding errors of the kernel could matter beside ν."""
-    farthest = X[[int(np.argmax(np.einsum("ia,ia->i", X, X)))]]
-    return nu < SAFE * float(np.finfo(float).eps * kernel.K(farthest)[0, 0])
+    return nu < SAFE * float(EPS * kernel.K(_farthest(X))[0, 0])
+
+
+def _farthest(X: Array) -> Array:
+    return X[[int(np.argmax(np.einsum("ia,ia->i", X, X)))]]
+
+
+def _unseen(
+    points: Points, problem: Problem, penalty: BoundPenalty, kernel: Kernel, X: Array
+) -> Array:
+    """The gap's second term, τJ(z) − uᵀz, of the coefficients minus that of the solver.
+
+    Dα and Lβ are large and cancel where f is nearly flat; what rounding leaves of them, a large τ
+    multiplies. It is measured where a rough bound says that it could matter.
+    """
+    rep, unseen = problem.representation, np.zeros(len(points.tau))
+    slopes = np.sqrt(kernel.blocks(_farthest(X))[2].diagonal())
+    beta = np.abs(points.u).sum(axis=(1, 2)) / (2.0 * rep.nu * np.sqrt(rep.n))
+    steepness = points.tau * penalty.value(slopes[:, None])[0]
+    rows = np.flatnonzero(EPS * beta * slopes.max() * steepness > ROUNDING * problem.scale)
+    if len(rows):
+        found = problem.coefficients(points.C[rows], points.multiplier[rows])
+        _, z, _ = _evaluate(kernel, X, found["alpha"], found["beta"])
+        tau, u = points.tau[rows], points.u[rows]
+
+        def term(z: Array) -> Array:
+            return np.asarray(tau * penalty.value(row_norms(z).T) - np.einsum("kai,kai->k", u, z))
+
+        # Twice: rounding errors of the products are as large as those of the coefficients.
+        unseen[rows] = 2.0 * (term(z) - term(problem.derivatives(points.C[rows])))
+    return np.where(unseen > SEEN * problem.scale, unseen, 0.0)
 
 
 def _second_gap(
@@ -117,11 +150,10 @@ def _rounding(
 ) -> Array:
     """By Cauchy and Schwarz every term of f(x_i) is at most ‖k(x_i, ·)‖ times that of the sum."""
     values, slopes = sizes
-    eps = np.finfo(float).eps
     total = np.abs(alpha) @ values + np.einsum("kai,ai->k", np.abs(beta), slopes)
-    loss = 2.0 * np.mean(np.abs(residual) * values, axis=1) + eps * total * np.mean(values**2)
+    loss = 2.0 * np.mean(np.abs(residual) * values, axis=1) + EPS * total * np.mean(values**2)
     penalty = slope @ np.sqrt(np.mean(slopes**2, axis=1))
-    return np.asarray(eps * total * (loss + penalty + nu * total))
+    return np.asarray(EPS * total * (loss + penalty + nu * total))
 
 
 def _stationary(kernel: Kernel, X: Array, y: Array, beta: Array, shift: float) -> Array:

@@ -188,6 +188,13 @@ def test_bad_points_are_refused_in_one_sentence(bad: str, method: str) -> None:
         getattr(make(Gaussian(1.5)).nvsd, method)(BAD[bad])
 
 
+def test_coefficients_of_monomials_need_a_polynomial_kernel(X_new) -> None:
+    path = make(Polynomial(3), "monomial").assign_coords(kernel=Gaussian(1.5).to_json())
+    for method in (path.nvsd.predict, path.nvsd.gradient):
+        with pytest.raises(ValueError, match=r"^theta is not .* Gaussian.*; the Dataset is damag"):
+            method(X_new)
+
+
 # The refit.
 
 

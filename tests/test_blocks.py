@@ -19,8 +19,10 @@ import nvsd
 from nvsd.blocks import ArrayRows, IterableRows, rows_of
 from nvsd.features import MonomialSpace
 from nvsd.kernels import Gaussian, Linear, Polynomial
+from nvsd.landmarks import LandmarkBasis, Landmarks
 from nvsd.moments import Moments, Spread
 from nvsd.monomials import Monomials
+from nvsd.nystrom import Sections
 from nvsd.penalties import ElasticNet, GroupLasso
 
 KERNEL = Polynomial(degree=3)
@@ -64,6 +66,22 @@ def assert_same_path(path, expected) -> None:
 
 
 # --- sums ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["monomials", "landmarks", "kernel sections"])
+def test_a_basis_has_the_features_it_counts_and_they_make_the_kernel(kind: str) -> None:
+    points, _ = data(6, 3)
+    kernel = Polynomial(2) if kind == "monomials" else Gaussian(1.5)
+    landmarks = Landmarks(points, points[:2], points[:0])
+    basis = {
+        "monomials": lambda: Monomials(3, 2, 1.0),
+        "landmarks": lambda: LandmarkBasis.make(kernel, landmarks)[0],
+        "kernel sections": lambda: Sections(kernel, points, np.ones(3, bool)),
+    }[kind]()
+    Phi = basis.features(points)
+    assert Phi.shape == (6, basis.r)
+    assert basis.lower(points).shape == (6, basis.q)
+    np.testing.assert_allclose(Phi @ Phi.T, kernel.K(points), atol=1e-9)
 
 
 @pytest.mark.parametrize(("degree", "offset"), [(1, 0.0), (2, 0.0), (3, 1.0), (4, 0.5)])
@@ -202,6 +220,8 @@ def test_prepared_rows_serve_several_targets(monkeypatch) -> None:
     assert_same_path(nvsd.nvsd_path(with_y, taus=TAUS), expected[0])
     with pytest.raises(ValueError, match="y comes with the blocks"):
         nvsd.nvsd_path(with_y, y)
+    with pytest.raises(ValueError, match="give X as an array to have them all"):
+        with_y.X  # noqa: B018
 
 
 def test_rows_are_taken_by_number(tmp_path) -> None:
@@ -221,6 +241,30 @@ def test_lists_of_numbers_are_arrays() -> None:
     assert isinstance(rows_of(blocks()), IterableRows)
 
 
+def test_what_an_iterator_gave_is_not_taken_for_all_rows() -> None:
+    rows = rows_of(iter(blocks()))
+    assert rows.total(Spread.of).n == 400
+    with pytest.raises(ValueError, match="an iterator that has been read; give a list"):
+        rows.total(Spread.of)
+
+
+class ForTheFirstReader:
+    """Blocks that are there once, from an object that is no iterator."""
+
+    def __init__(self) -> None:
+        self.left = [blocks()]
+
+    def __iter__(self):
+        return iter(self.left.pop() if self.left else [])
+
+
+@pytest.mark.parametrize("part", [np.s_[:, 0], np.s_[:1]])
+def test_a_memory_map_of_another_shape_is_refused(part, tmp_path) -> None:
+    X, y = data()
+    with pytest.raises(ValueError, match=r"^X has shape .*; give rows of samples by inputs\.$"):
+        solve(mapped(tmp_path, "X.npy", X[part]), y)
+
+
 def nan_block() -> list:
     bad = blocks()
     bad[1][0][3, 2] = np.nan
@@ -232,6 +276,7 @@ def nan_block() -> list:
     [
         (lambda: ([],), "there are no blocks"),
         (lambda: (iter([]),), "there are no blocks"),
+        (lambda: (ForTheFirstReader(),), "there are no blocks"),
         (lambda: (nan_block(),), "block 1 holds NaN"),
         (lambda: ([*blocks(), (np.ones((3, 2)), np.ones(3))],), "block 3 has other inputs"),
         (lambda: ([*blocks(), (np.ones((3, 4)), np.ones(2))],), "y has shape"),
@@ -252,6 +297,11 @@ def test_what_is_no_source_of_rows_is_refused_in_one_sentence(given, message: st
 def test_blocks_need_a_polynomial_kernel(kernel) -> None:
     with pytest.raises(ValueError, match="rows that come in blocks need"):
         nvsd.nvsd_path(blocks(), kernel=kernel)
+
+
+def test_blocks_are_not_taken_for_an_array() -> None:
+    with pytest.raises(ValueError, match="'derivative' needs all samples in memory, and they come"):
+        solve(blocks(), representation="derivative")
 
 
 def test_memory_does_not_grow_with_the_rows() -> None:
@@ -331,6 +381,18 @@ def test_checkpoints_of_arrays_and_maps(tmp_path, monkeypatch) -> None:
         solve(X, y, checkpoint=tmp_path / "a.npz", standardize=True)
 
 
+def test_a_checkpoint_of_rows_without_a_target(tmp_path, monkeypatch) -> None:
+    X, y = data()
+    file = tmp_path / "pass.npz"
+    nvsd.prepare(X, kernel=KERNEL, checkpoint=file)
+    with monkeypatch.context() as patch:
+        patch.setattr(Moments, "of", lambda *_: pytest.fail("summed again"))
+        again = nvsd.prepare(X, kernel=KERNEL, checkpoint=file)
+    assert_same_path(nvsd.nvsd_path(again, y, taus=TAUS), solve(X, y))
+    with pytest.raises(ValueError, match="block 0 is not the one"):
+        nvsd.prepare(X + 1, kernel=KERNEL, checkpoint=file)
+
+
 @pytest.mark.parametrize(
     ("given", "options", "message"),
     [
@@ -355,3 +417,18 @@ def test_a_damaged_checkpoint_is_refused(tmp_path) -> None:
     file.write_bytes(b"PK\x03\x04 not really")
     with pytest.raises(ValueError, match="no checkpoint that can be read"):
         solve(blocks(), checkpoint=file)
+
+
+def test_a_reader_that_returns_one_generator_loses_no_rows():
+    X, y = np.random.default_rng(0).standard_normal((2, 40, 3))
+
+    class Reader:
+        def __init__(self):
+            self.rows = ((X[k : k + 10], y[k : k + 10, 0]) for k in range(0, 40, 10))
+
+        def __iter__(self):
+            return self.rows
+
+    assert nvsd.prepare(Reader(), kernel=Polynomial(2)).representation.n == 40
+    with pytest.raises(ValueError, match="can be read only once"):
+        nvsd.prepare(Reader(), kernel=Polynomial(2), standardize=True)

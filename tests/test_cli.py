@@ -3,6 +3,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import os
 from pathlib import Path
 
@@ -108,6 +109,36 @@ def test_show_in_every_format(folder: Path, capsys: pytest.CaptureFixture[str]) 
         assert row["selected"] == (norm > 0)
 
 
+def test_show_leaves_out_what_the_file_does_not_know(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = xr.load_dataset(folder / "path.nc", engine="h5netcdf")
+    path.drop_vars("loss").to_netcdf(tmp_path / "less.nc", engine="h5netcdf")
+    _, whole, _ = run(capsys, "show", str(folder / "path.nc"))
+    code, less, _ = run(capsys, "show", str(tmp_path / "less.nc"))
+    assert code == 0
+    assert "training R2" in whole
+    assert "training R2" not in less
+    _, text, _ = run(capsys, "show", str(tmp_path / "less.nc"), "--format", "json")
+    assert [row["tau"] for row in json.loads(text)["taus"]] == path.tau.values.tolist()
+
+
+def test_show_lists_the_inputs_of_a_refit_with_their_groups(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place, groups = tmp_path / "path.nc", str(folder / "groups.json")
+    assert main(quick(folder, "--groups", groups, "--out", str(place))) == 0
+    frame = pd.read_csv(folder / "data.csv")
+    path = xr.load_dataset(place, engine="h5netcdf")
+    refit = path.nvsd.debias(frame[NAMES], frame["y"]).isel(tau=-1)
+    refit.to_netcdf(tmp_path / "refit.nc", engine="h5netcdf")
+    code, out, _ = run(capsys, "show", str(tmp_path / "refit.nc"), "--format", "csv")
+    assert code == 0
+    rows = list(csv.DictReader(io.StringIO(out)))
+    expected = zip(NAMES, ["g", "h", "h", "g"], strict=True)
+    assert rows == [{"input": name, "group": group} for name, group in expected]
+
+
 def test_show_draws(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     one, two = tmp_path / "a.svg", tmp_path / "b.pdf"
     path = str(folder / "path.nc")
@@ -173,6 +204,21 @@ def test_select_prints_tables(folder: Path, capsys: pytest.CaptureFixture[str]) 
     assert rows["x1"]["group"] == "g"
 
 
+def test_an_input_in_none_of_the_sets_has_no_rank(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, _ = run(
+        capsys, "select", str(folder / "data.csv"), "--target", "y", "--method", "stability",
+        "--validation", str(folder / "validation.csv"), "--format", "json",
+    )  # fmt: skip
+    assert code == 0
+    rows = json.loads(out)["inputs"]
+    selected = [row for row in rows if row["selected"]]
+    assert {"x1", "x4"} <= {row["input"] for row in selected} < set(NAMES)
+    assert {row["rank"] for row in selected} == {len(selected)}
+    assert {row["rank"] for row in rows if not row["selected"]} == {None}
+
+
 def test_predict_from_a_path(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -188,6 +234,19 @@ def test_predict_from_a_path(
     assert f"{tau:.6g}" in err
     predicted = [row["prediction"] for row in json.loads(out.read_text())]
     expected = path.nvsd.predict(frame[NAMES]).isel(tau=3).values
+    np.testing.assert_allclose(predicted, expected, rtol=1e-10)
+
+
+def test_a_path_of_one_tau_needs_no_choice(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = tmp_path / "path.nc"
+    assert main(quick(folder, "--taus", "0.1", "--out", str(place))) == 0
+    code, out, err = run(capsys, "predict", str(place), str(folder / "data.csv"))
+    assert (code, err) == (0, "")
+    predicted = [float(row["prediction"]) for row in csv.DictReader(io.StringIO(out))]
+    path = xr.load_dataset(place, engine="h5netcdf")
+    expected = path.nvsd.predict(pd.read_csv(folder / "data.csv")[NAMES]).isel(tau=0)
     np.testing.assert_allclose(predicted, expected, rtol=1e-10)
 
 
@@ -234,6 +293,12 @@ def test_tables_are_aligned() -> None:
     ]
     assert table(rows, most=1).splitlines()[-1] == "... and 2 more; --all lists them"
     assert table([]) == "(nothing)\n"
+
+
+def test_csv_has_empty_cells_for_what_is_not_known() -> None:
+    rows = [{"input": "a", "tau": None, "norm": math.nan, "on": False}]
+    assert as_csv(rows) == "input,tau,norm,on\na,,,false\n"
+    assert as_csv([]) == ""
 
 
 @given(st.lists(st.text(max_size=80), min_size=1, max_size=3), st.floats())

@@ -129,6 +129,18 @@ def test_an_interruption_is_told(
     assert "interrupted" in complaint(capsys, 1, *quick(folder))
 
 
+def test_too_little_memory_is_told(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def exhausted(*_: object, **__: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("nvsd.cli.path.nvsd_path", exhausted)
+    assert "not enough memory; give fewer rows" in complaint(capsys, 1, *quick(folder))
+    monkeypatch.setattr("nvsd.files.paths.available_memory", lambda: 1000.0)
+    assert "GiB of memory" in complaint(capsys, 1, "show", str(folder / "path.nc"))
+
+
 def test_surprises_are_told_and_can_be_traced(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -174,6 +186,9 @@ def test_files_that_do_not_hold_one_path(
     refits.to_netcdf(tmp_path / "refits.nc", engine="h5netcdf")
     place = str(tmp_path / "refits.nc")
     assert "refit" in complaint(capsys, 1, "show", place, "--plot", str(tmp_path / "a.png"))
+    page = tmp_path / "a.html"
+    assert "what nvsd path wrote" in complaint(capsys, 1, "report", place, "--out", str(page))
+    assert not page.exists()
     code, out, _ = run(capsys, "predict", place, str(folder / "data.csv"), "--tau", "0")
     assert code == 0
     assert len(out.splitlines()) == 31
@@ -221,6 +236,20 @@ def test_a_reader_that_leaves_is_no_error(folder: Path) -> None:
     command = f"{sys.executable} -m nvsd.cli show '{folder / 'path.nc'}' | true"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
     assert done.stderr == ""
+
+
+def test_a_pipe_that_lost_its_reader_gets_nothing_more(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "w") as pipe:  # closing it writes what is left in its buffer
+        with monkeypatch.context() as patch:
+            patch.setattr(sys, "stdout", pipe)
+            code = main(["show", str(folder / "path.nc")])
+        pipe.write("more")
+    assert code == 1
+    assert capsys.readouterr() == ("", "")
 
 
 # --- hostile input -------------------------------------------------------------------------------

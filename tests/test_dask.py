@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -43,15 +45,48 @@ def data() -> tuple[np.ndarray, np.ndarray]:
 # --- in threads, before the cluster is there -----------------------------------------------------
 
 
-def test_chunks_of_unknown_size_and_frames(data) -> None:
+def test_chunks_of_unknown_size(data) -> None:
     X, y = data
     rows = da.from_array(X, chunks=(300, 5))
-    unknown = rows[da.from_array(X[:, 0] > 0, chunks=300)]
-    path = solve(unknown, y[X[:, 0] > 0])
+    positive = da.from_array(X[:, 0] > 0, chunks=300)
     expected = solve(X[X[:, 0] > 0], y[X[:, 0] > 0])
-    np.testing.assert_allclose(path.objective, expected.objective, rtol=1e-9)
+    for target in (y[X[:, 0] > 0], da.from_array(y, chunks=300)[positive]):
+        path = solve(rows[positive], target)
+        np.testing.assert_allclose(path.objective, expected.objective, rtol=1e-9)
     index = np.array([899, 3, 300])
     np.testing.assert_array_equal(rows_of(rows).take(index), X[index])
+
+
+@dataclass
+class Frame:
+    """What is used of Dask's DataFrame and Series, which would need pyarrow."""
+
+    array: Any
+    columns: list[str] | None = None
+
+    def __dask_graph__(self):
+        return self.array.__dask_graph__()
+
+    def to_dask_array(self, lengths: bool):
+        assert lengths
+        return self.array
+
+
+def test_the_columns_of_a_frame_name_the_inputs(data) -> None:
+    X, y = data
+    names = ["a", "b", "c", "d", "e"]
+    frame = Frame(da.from_array(X, chunks=(300, 5)), names)
+    path = solve(frame, Frame(da.from_array(y, chunks=200)))
+    assert path.feature.values.tolist() == names
+    np.testing.assert_allclose(path.objective, solve(X, y).objective, rtol=1e-9)
+
+
+def test_prepared_chunks_serve_several_targets(data) -> None:
+    X, y = data
+    prepared = nvsd.prepare(da.from_array(X, chunks=(300, 5)), kernel=Polynomial(3))
+    for target in (y, y**2):
+        path = nvsd.nvsd_path(prepared, target, taus=TAUS)
+        np.testing.assert_allclose(path.objective, solve(X, target).objective, rtol=1e-9)
 
 
 def test_an_interrupted_sum_over_chunks_goes_on(data, tmp_path, monkeypatch) -> None:

@@ -12,8 +12,16 @@ import pandas as pd
 import pytest
 from sklearn.utils import Bunch
 
-from nvsd import datasets
-from nvsd.datasets import SOURCES, load_real, make_e1, make_e2, make_e3
+from nvsd.datasets import (
+    SOURCES,
+    load_real,
+    make_e1,
+    make_e2,
+    make_e3,
+    make_logarithm,
+    make_quadratic,
+    make_sine,
+)
 
 MAKERS = [make_e1, make_e2, make_e3]
 RELEVANT = [0, 1, 2, 6, 7, 8]
@@ -179,7 +187,7 @@ def test_openml_is_the_last_resort(code, folder, monkeypatch):
         asked.append(data_id)
         return Bunch(data=as_text, target=frame["target"])
 
-    monkeypatch.setattr(datasets, "fetch_openml", fetch)
+    monkeypatch.setattr("sklearn.datasets.fetch_openml", fetch)
     fetched, read = load_real(code), load_real(code, folder)
     assert asked == [SOURCES[code].openml]
     assert np.allclose(fetched.X, read.X)
@@ -199,7 +207,7 @@ def test_what_cannot_be_loaded_is_said_in_one_sentence(folder, monkeypatch):
     def offline(**_):
         raise URLError("no route")
 
-    monkeypatch.setattr(datasets, "fetch_openml", offline)
+    monkeypatch.setattr("sklearn.datasets.fetch_openml", offline)
     with pytest.raises(OSError, match=r"^AI could not be fetched .*NVSD_DATA\.$"):
         load_real("AI")
 
@@ -217,3 +225,45 @@ def test_inputs_vary_and_have_names(code, source, folder):
     assert np.isfinite(X).all()
     assert (X.std(axis=0) > 0).all()  # what never varies cannot be standardised
     assert target not in names
+
+
+# --- larger problems --------------------------------------------------------------------------
+
+
+def test_e1_with_more_inputs_is_e1_and_noise():
+    small, large = make_e1(40, 3), make_e1(40, 3, 60)
+    assert (large.X[:, :18] == small.X).all()
+    assert (large.y == small.y).all()
+    assert large.X.shape == (40, 60)
+    assert np.flatnonzero(large.support).tolist() == RELEVANT
+    assert large.names[-1] == "x60"
+    assert large.groups[-3:] == ["g20"] * 3
+    with pytest.raises(ValueError, match="d = 17 is not allowed; give an integer >= 18"):
+        make_e1(5, 0, 17)
+
+
+@pytest.mark.parametrize(
+    ("make", "signal", "relevant", "d"),
+    [
+        (
+            make_sine,
+            lambda x: math.sin((x[0] + x[2]) ** 2) * math.sin(x[6] * x[7] * x[8]),
+            [0, 2, 6, 7, 8],
+            18,
+        ),
+        (make_logarithm, lambda x: math.log(sum(x[10:15]) ** 2), [10, 11, 12, 13, 14], 100),
+        (
+            make_quadratic,
+            lambda x: x[0] * x[1] + x[2] ** 2 + x[3] + x[3] * x[4],
+            [0, 1, 2, 3, 4],
+            100,
+        ),
+    ],
+)
+def test_larger_problems_by_their_formulas(make, signal, relevant, d):
+    sample = make(2000, 0)
+    assert sample.X.shape == (2000, d)
+    assert np.flatnonzero(sample.support).tolist() == relevant
+    assert sample.names == [f"x{a}" for a in range(1, d + 1)]
+    assert sample.groups is None
+    assert_noise(sample.y - [signal(x) for x in sample.X])

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+import nvsd
+
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 sys.path.append(str(DOCS / "scripts"))
@@ -78,6 +80,16 @@ def test_pages_name_no_machine() -> None:
     for page in pages():
         found = re.findall(r"(?<![\w.])/(?:work|root|home|tmp)/\S*", page.read_text())
         assert not found, f"{name_of(page)} has {found}"
+
+
+def test_what_nvsd_lists_is_there_and_in_the_reference() -> None:
+    reference = (DOCS / "api.md").read_text()
+    assert dir(nvsd) == sorted(nvsd.__all__)
+    for name in set(dir(nvsd)) - {"__version__"}:
+        assert getattr(nvsd, name).__name__.endswith(name)
+        assert re.search(rf"\b{name}\b", reference), name
+    with pytest.raises(AttributeError, match="'nvsd' has no attribute 'selct'"):
+        nvsd.selct  # noqa: B018
 
 
 def test_every_page_is_in_a_list() -> None:

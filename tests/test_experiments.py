@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import math
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from experiment_problems import records, write_real
+from joblib import parallel_config
 from scipy.stats import wilcoxon
 from sklearn.kernel_ridge import KernelRidge
 
@@ -24,7 +26,7 @@ from nvsd.experiments import (
     save_results,
     tasks_of,
 )
-from nvsd.experiments.figure1 import figure_tasks
+from nvsd.experiments.figure1 import figure_data, figure_tasks
 from nvsd.experiments.grouping import GROUPS, SIZES, group_by_frequency
 from nvsd.experiments.methods import denovas
 from nvsd.experiments.methods.base import best_refit, nested
@@ -33,9 +35,10 @@ from nvsd.experiments.methods.early import early_supports
 from nvsd.experiments.methods.group_lasso import group_lasso_path
 from nvsd.experiments.methods.kernel import hsic_sets
 from nvsd.experiments.methods.spam import Basis
-from nvsd.experiments.pilot import compare_settings, frequency_groups
+from nvsd.experiments.pilot import Choice, compare_settings, frequency_groups
 from nvsd.experiments.protocol import PILOT, Split
-from nvsd.experiments.runner import records_in
+from nvsd.experiments.rendering import to_markdown
+from nvsd.experiments.runner import records_in, restore
 from nvsd.experiments.store import selection_error
 from nvsd.experiments.tables import p_value, significantly_less
 from nvsd.kernels import Gaussian
@@ -322,6 +325,32 @@ def test_results_come_back_from_a_small_file(finished: Path, tmp_path: Path) -> 
     np.testing.assert_allclose(error, 2 / 3)
 
 
+def test_a_run_goes_on_from_compact_results(finished: Path, tmp_path: Path, capsys) -> None:
+    known, out = tmp_path / "known", tmp_path / "out"
+    before = collect(records_in(finished, "E1"), "E1")
+    save_results({"E1": before}, known)
+    options = ["--experiments", "E1", "--sizes", "30", "--methods", "lasso,krls"]
+    options += ["--replications", "4", "--known", str(known), "--out", str(out)]
+    assert main(["replicate", "table1", *options]) == 0
+    said = capsys.readouterr().err
+    assert "18 fits were taken over" in said
+    assert "2 of 8 fits were run" in said
+    after = collect(records_in(out, "E1"), "E1")
+    assert after.isel(replication=slice(3)).identical(before)
+    assert main(["replicate", "table1", *options]) == 0
+    assert "0 fits were taken over" in capsys.readouterr().err
+
+
+def test_compact_results_with_other_settings_are_not_taken_over(
+    finished: Path, tmp_path: Path
+) -> None:
+    results = collect(records_in(finished, "E1"), "E1")
+    other = np.where(results["method"] == "krls", "other", results["settings"])
+    save_results({"E1": results.assign_coords(settings=("method", other))}, tmp_path)
+    assert restore(tmp_path, tmp_path / "out") == 15
+    assert restore(tmp_path, tmp_path / "out") == 0
+
+
 def test_significance_is_that_of_the_signed_rank_test(rng: np.random.Generator) -> None:
     a = rng.standard_normal(30)
     assert significantly_less(a, a + 0.1 + 0.01 * rng.random(30))
@@ -344,6 +373,41 @@ def test_every_number_of_the_paper_has_a_method_and_a_column() -> None:
             for rows in block.paper.values():
                 assert set(rows) <= keys
                 assert {len(row) for row in rows.values()} == {len(block.columns)}
+
+
+def test_a_run_may_be_started_from_a_thread(tmp_path: Path) -> None:
+    task = Task("E1", 30, 0, "mean")
+
+    def start() -> int:
+        with parallel_config(backend="threading"):
+            return run([task], tmp_path, jobs=2, progress=False)
+
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(start).result() == 1
+    alone = compute(task)
+    alone.pop("seconds")
+    assert records(tmp_path) == {str(task.place): alone}
+
+
+@pytest.mark.parametrize("damage", ["", "[]", "{}", '{"experiment": "E1"}'])
+def test_files_that_are_no_records_are_no_results(tmp_path: Path, damage: str) -> None:
+    task = Task("E1", 30, 0, "mean")
+    run([task], tmp_path, progress=False)
+    (tmp_path / task.place).with_name("other.json").write_text(damage)
+    assert [record["method"] for record in records_in(tmp_path, "E1")] == ["mean"]
+
+
+def test_no_results_make_no_dataset() -> None:
+    with pytest.raises(ValueError, match=r"^there are no results of E1; run nvsd replicate .*\.$"):
+        collect([], "E1")
+
+
+def test_a_table_of_our_methods_alone_judges_nobody(finished: Path) -> None:
+    mine = [r for r in records_in(finished, "E1") if r["method"] in ("pool-groups", "oracle")]
+    text = to_markdown(report("table1", {"E1": collect(mine, "E1")}))
+    assert "| pool, groups" in text
+    assert "No competitor was run." in text
+    assert "better?" not in text
 
 
 # --- every table and the figure, small --------------------------------------------------------
@@ -393,6 +457,16 @@ def test_figure1(tmp_path: Path) -> None:
     assert records_in(tmp_path, "E3") == []
 
 
+def test_the_figure_leaves_out_what_is_not_done(tmp_path: Path) -> None:
+    tasks = figure_tasks(["mean", "krls"], 30)
+    run(tasks[:1], tmp_path, progress=False)
+    shown = figure_data(tmp_path, tasks)["prediction"]
+    assert shown.dims == ("experiment", "method", "sample")
+    mean = EXPERIMENTS["E3"].split(30, 16).y.mean()
+    np.testing.assert_allclose(shown.sel({"experiment": "E3", "method": "mean"}), mean, rtol=1e-5)
+    assert int(shown.notnull().sum()) == shown.sizes["sample"]
+
+
 def test_pilot(real: Path, capsys) -> None:
     rows = compare_settings(["E1"], 1, 1, ("krls",))
     assert {row.setting for row in rows} >= {"nu = 0.001", "c = 10"}
@@ -422,6 +496,7 @@ def test_without_the_data_a_sentence_says_so(tmp_path, capsys, monkeypatch) -> N
         (["--sizes", "few"], "are no numbers"),
         (["--sizes", "31"], "leave nothing to do"),
         (["--replications", "0"], "give at least 1"),
+        (["--known", "nowhere"], "has no results"),
     ],
 )
 def test_options_that_make_no_sense(tmp_path, capsys, options, sentence) -> None:
@@ -435,3 +510,54 @@ def test_show_runs_nothing(finished: Path, capsys) -> None:
     assert main(["replicate", "table1", *options]) == 0
     assert records(finished) == before
     assert "| true inputs" in capsys.readouterr().out
+
+
+def test_show_leaves_out_experiments_without_results(finished: Path, capsys) -> None:
+    options = ["--sizes", "30", "--experiments", "E1,E2", "--show", "--out", str(finished)]
+    assert main(["replicate", "table1", *options]) == 0
+    text = capsys.readouterr().out
+    assert "### E1, cubic kernel" in text
+    assert "E2" not in text
+
+
+def test_fits_that_fail_are_counted_and_one_is_named(tmp_path: Path, capsys, monkeypatch) -> None:
+    def fail(self: object, split: Split) -> None:
+        raise RuntimeError("no luck")
+
+    monkeypatch.setattr(type(METHODS["mean"]), "fit", fail)
+    options = ["--experiments", "E1", "--sizes", "30", "--methods", "mean", "--replications", "2"]
+    assert main(["replicate", "table1", *options, "--out", str(tmp_path)]) == 0
+    said = capsys.readouterr()
+    named = Task("E1", 30, 0, "mean").place
+    assert f"2 fits failed, such as {named}, which says why" in said.err
+    assert "no luck" in (tmp_path / named).read_text()
+    assert "|" not in said.out
+
+
+def test_a_figure_of_methods_that_it_does_not_show_is_refused(tmp_path: Path, capsys) -> None:
+    assert main(["replicate", "figure1", "--methods", "lasso", "--out", str(tmp_path)]) == 2
+    assert "leave nothing to draw; give other ones." in capsys.readouterr().err
+
+
+def test_the_pilot_compares_what_there_are_data_for(tmp_path: Path, capsys, monkeypatch) -> None:
+    asked = []
+
+    def compare(names, replications, jobs, methods):
+        asked.append((set(names), methods))
+        return [Choice("E1", "nu = 0.001", "krls", 30, 1.5)]
+
+    monkeypatch.setattr("nvsd.experiments.pilot.compare_settings", compare)
+    monkeypatch.setattr("nvsd.experiments.pilot.frequency_groups", lambda *_: {"CP": ("g2", "g1")})
+    monkeypatch.delenv("NVSD_DATA", raising=False)
+    assert main(["replicate", "pilot"]) == 0
+    text = capsys.readouterr().out
+    assert "nu = 0.001" in text
+    assert "CP:" not in text
+    monkeypatch.setenv("NVSD_DATA", str(tmp_path))
+    assert main(["replicate", "pilot", "--methods", "krls"]) == 0
+    assert "CP: g2 g1" in capsys.readouterr().out
+    (synthetic, usual), (every, chosen) = asked
+    assert (usual, chosen) == (("nvsd-l", "krls"), ("krls",))
+    assert synthetic == {name for name in every if EXPERIMENTS[name].synthetic}
+    assert synthetic < every
+    assert "E3-tuned" not in every

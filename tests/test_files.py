@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 import sys
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -148,6 +149,15 @@ def test_true_and_false_are_numbers(tmp_path: Path) -> None:
     text = "a,b,y\nTrue,1,1\nFalse,2,2\n"
     X, _, _ = training_table(read_table(table(tmp_path, text)), "y")
     assert X.to_numpy().tolist() == [[1, 1], [0, 2]]
+
+
+def test_numbers_that_are_kept_as_objects_or_text_are_numbers() -> None:
+    columns = {"a": [Decimal("1.5"), None, Decimal(-3)], "b": ["1", "2e1", " 3"], "y": [1, 2, 4]}
+    frame = pd.DataFrame(columns)
+    X, _, dropped = training_table(frame, "y", missing="drop-rows")
+    assert X.to_numpy().tolist() == [[1.5, 1.0], [-3.0, 3.0]]
+    assert dropped == 1
+    assert "'a' has no value in row 2" in refusal(training_table, frame, "y")
 
 
 def test_a_model_gets_the_columns_it_needs(tmp_path: Path) -> None:

@@ -201,6 +201,8 @@ def damaged(path: xr.Dataset, how: str) -> xr.Dataset:
         bad["x_mean"] = ("sample", np.zeros(bad.sizes["sample"]))
     elif how == "order":
         return bad.isel(tau=slice(None, None, -1))
+    elif how == "numbers":
+        return bad.assign_coords(feature=[1, 2, 3, 4])
     elif how == "names":
         return bad.assign_coords(feature=["a", "a", "b", "c"])
     elif how == "scale":
@@ -211,7 +213,7 @@ def damaged(path: xr.Dataset, how: str) -> xr.Dataset:
 
 
 @pytest.mark.parametrize(
-    "how", ["kernel", "nan", "text", "dims", "order", "names", "scale", "function"]
+    "how", ["kernel", "nan", "text", "dims", "order", "numbers", "names", "scale", "function"]
 )
 def test_damaged_paths_are_refused(tmp_path: Path, path: xr.Dataset, how: str) -> None:
     damaged(path, how).to_netcdf(tmp_path / "bad.nc", engine="h5netcdf")

@@ -173,6 +173,15 @@ def test_rounding_on_a_singular_matrix_is_repaired() -> None:
     np.testing.assert_allclose(L @ L.T, M, atol=1e-10 * np.abs(M).max())
 
 
+def test_rounding_of_a_shifted_system_is_repaired() -> None:
+    system = CholeskySystem(np.zeros((3, 3)), np.diag([1.0, 2.0, -1e-14]))
+    X = system.solve(np.ones(1), np.array([[1.0, 2.0, 0.0]]))
+    np.testing.assert_allclose(X, [[1.0, 1.0, 0.0]], rtol=1e-12)
+
+
 def test_an_indefinite_matrix_is_refused() -> None:
     with pytest.raises(np.linalg.LinAlgError, match="not positive definite"):
         cholesky(np.diag([1.0, -1e-3]))
+    system = CholeskySystem(np.diag([1.0, 0.0]), np.diag([1.0, -1e-3]))
+    with pytest.raises(np.linalg.LinAlgError, match="not positive definite"):
+        system.solve(np.ones(1), np.ones((1, 2)))

@@ -14,6 +14,7 @@ import nvsd
 from nvsd.admm import certificate
 from nvsd.kernel_base import Kernel
 from nvsd.kernels import Gaussian, Polynomial
+from nvsd.linalg import shifted_system
 from nvsd.matrix_free import ConjugateGradients, MatrixFreeSpace
 from nvsd.penalties import ElasticNet, GroupLasso, Lasso
 from nvsd.products import products
@@ -77,6 +78,27 @@ def test_conjugate_gradients_solve_the_shifted_system(kappa: float, rng) -> None
         X = system.solve(np.full(3, kappa), B)
         exact = np.linalg.solve(np.eye(20) + kappa * H, B.T).T
         np.testing.assert_allclose(X, exact, rtol=1e-6, atol=1e-8 * np.abs(exact).max())
+
+
+def test_conjugate_gradients_go_on_from_where_they_were_stopped(rng, monkeypatch) -> None:
+    monkeypatch.setattr("nvsd.matrix_free.CG_STEPS", 3)
+    R = rng.standard_normal((20, 20))
+    H = R @ R.T / 20
+    system, B = ConjugateGradients(lambda U: U @ H, 1.0), rng.standard_normal((2, 20))
+    exact = np.linalg.solve(np.eye(20) + H, B.T).T
+    errors = [np.linalg.norm(system.solve(np.ones(2), B) - exact) for _ in range(30)]
+    assert errors[0] > 1e-3 > 1e-9 > errors[-1]
+
+
+def test_of_a_singular_matrix_every_system_leaves_a_pivot_of_the_identity(rng) -> None:
+    R = rng.standard_normal((12, 4))
+    H = R @ R.T
+    for system in (
+        ConjugateGradients(lambda U: U @ H, 1.0),
+        shifted_system(H, method="cholesky"),
+        shifted_system(H, method="diagonal"),
+    ):
+        assert 0.999 < system.smallest_pivot(1e6) < 100
 
 
 # --- paths ---------------------------------------------------------------------------------------

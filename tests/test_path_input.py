@@ -177,6 +177,20 @@ def test_without_nu_a_repeated_feature_is_refused() -> None:
         nvsd.nvsd_path(points, y, kernel=Polynomial(2), nu=0)
 
 
+def test_without_nu_inputs_that_are_all_but_equal_are_refused() -> None:
+    points, y = sample(1, 40, 2)
+    points[:, 1] = points[:, 0] + 3e-7 * points[:, 1]
+    with pytest.raises(ValueError, match="nu = 0 leaves the least-squares part singular"):
+        nvsd.nvsd_path(points, y, kernel=Linear(), nu=0)
+
+
+@pytest.mark.filterwarnings("ignore:overflow encountered", "ignore:invalid value encountered")
+@pytest.mark.parametrize("kind", ["derivative", "monomial", "factor", "matrix-free"])
+def test_a_kernel_beyond_floating_point_numbers_is_refused(kind: str) -> None:
+    with pytest.raises(ValueError, match=r"^the values of the kernel are too large .*; standard"):
+        nvsd.nvsd_path(1e60 * X, Y, kernel=Polynomial(3), representation=kind)
+
+
 # Memory.
 
 

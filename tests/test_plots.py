@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from types import SimpleNamespace
 
@@ -245,6 +246,12 @@ def test_entry_order_by_hand() -> None:
     assert entry_order(on, norms).tolist() == [2, 3, 0, 1]
 
 
+def test_without_matplotlib_a_sentence_says_what_to_install(monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(ImportError, match=r"^plots need matplotlib.*pip install 'nvsd\[plot\]'\.$"):
+        plots.plot_path(made_up_path(3))
+
+
 # --- errors --------------------------------------------------------------------------------------
 
 
@@ -258,6 +265,19 @@ def test_least_error_and_the_one_standard_error_rule() -> None:
     assert f"least error, τ = {taus[5]:.3g}" in texts
     assert f"1-SE rule, τ = {max(within):.3g}" in texts
     assert not any("1-SE" in text for text in draw(plots.plot_error(data.drop_vars("error_se"))))
+
+
+def test_a_chosen_tau_is_marked_where_the_number_of_inputs_is_not_known() -> None:
+    data = xr.Dataset({"error": ("tau", [2.0, 1.0, 3.0])}, coords={"tau": [1.0, 0.1, 0.01]})
+    assert "chosen τ = 0.1" in draw(plots.plot_error(data, chosen=0.12))
+
+
+def test_a_band_that_reaches_below_zero_does_not_stretch_the_logarithmic_axis() -> None:
+    variables = {"error": ("tau", [100.0, 10.0, 1.0]), "error_se": ("tau", [1.0, 1.0, 2.0])}
+    ax = plots.plot_error(xr.Dataset(variables, coords={"tau": [1.0, 0.1, 0.01]}))
+    draw(ax)
+    assert ax.get_yscale() == "log"
+    assert ax.get_ylim()[0] == 0.5
 
 
 def test_errors_of_an_estimator_use_its_best_slice() -> None:

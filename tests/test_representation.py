@@ -121,6 +121,28 @@ def test_alpha_and_beta_are_the_same_function(kernel, kind, special, nu) -> None
         assert_close(omega @ twin.o.G @ omega, problem.parts(C)[1][j])
 
 
+@pytest.mark.filterwarnings("ignore::nvsd.ConvergenceWarning")
+@pytest.mark.parametrize("shift", [0.0, 3.0, 10.0, 30.0, 100.0])
+@pytest.mark.parametrize("nu", [1e-6, 1.0, 1e3])
+def test_alpha_and_beta_are_left_out_where_they_would_not_be_f(shift: float, nu: float) -> None:
+    if shift == 100 and nu < 1:
+        pytest.skip("refused")
+    X, y = sample(0, N, D)
+    kernel = Polynomial(3)
+    path = nvsd.nvsd_path(X + shift, y, kernel=kernel, nu=nu, n_taus=5)
+    assert path.attrs["representation"] == "monomial"
+    assert ("alpha" in path) == ("beta" in path)
+    if shift < 10 or nu == 1e3:
+        assert "alpha" in path
+    if (shift, nu) in ((30.0, 1e-6), (100.0, 1.0)):
+        assert "alpha" not in path
+    if "alpha" in path:
+        row = path.isel(tau=-1)
+        f, _ = kernel.apply(X + shift, X + shift, row.alpha.values, row.beta.values)
+        fitted = row.fitted.values - float(path.y_mean)
+        np.testing.assert_allclose(f, fitted, atol=1e-3 * np.abs(fitted).max())
+
+
 @pytest.mark.parametrize("kernel", [Linear(), Polynomial(2), Polynomial(3, 0.0)], ids=str)
 def test_above_q_samples_n_leaves_the_iteration(kernel: Kernel) -> None:
     n = 40

@@ -49,7 +49,7 @@ class Taus(common.Timed):
     """Points of the path, n = 70."""
 
     n = 70
-    params = (list(common.PROBLEMS), [1, 5, 20, 50, 100, 200])
+    params = (list(common.PROBLEMS), [1, 10, 50, 200])
     param_names = ("problem", "n_taus")
 
     def time_path(self, name: str, n_taus: int) -> None:

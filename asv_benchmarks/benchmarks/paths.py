@@ -33,7 +33,7 @@ class Path(Prepared):
 class PathMemory(Prepared):
     """Peak memory of the whole path."""
 
-    params = (list(common.PROBLEMS), common.PENALTIES, [30, 110])
+    params = (list(common.PROBLEMS), common.PENALTIES, [110])
 
     def peakmem_path(self, *params: Any) -> None:
         self.problem.path(self.penalty)

@@ -20,7 +20,7 @@ def imported(name: str) -> ModuleType:
 class Selection(common.Timed):
     """`nvsd.select` with 1000 validation points, the paper's protocol."""
 
-    repeat = (1, 3, 1.0)
+    repeat = (1, 3, 0.3)
     params = (["eliminate", "pool"], list(common.PROBLEMS), [30, 110])
     param_names = ("method", "problem", "n")
 
@@ -38,7 +38,7 @@ class Selection(common.Timed):
 class CrossValidation(common.Timed):
     """`NVSDRegressorCV`: the path on all samples and on five folds, with refits."""
 
-    repeat = (1, 3, 1.0)
+    repeat = (1, 3, 0.3)
     params = (list(common.PROBLEMS), [30, 50])
     param_names = ("problem", "n")
 

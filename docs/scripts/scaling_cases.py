@@ -14,7 +14,14 @@ import numpy as np
 
 import nvsd
 from nvsd.blocks import Rows, rows_of
-from nvsd.datasets import make_e1, make_e3
+from nvsd.datasets import (
+    Sample,
+    make_e1,
+    make_e3,
+    make_logarithm,
+    make_quadratic,
+    make_sine,
+)
 from nvsd.kernels import Gaussian, Kernel, Polynomial
 from nvsd.moments import Moments
 from nvsd.monomials import Monomials
@@ -23,6 +30,7 @@ from nvsd.ridge import RidgeFit
 
 Row = dict[str, Any]
 Data = tuple[np.ndarray, np.ndarray]
+Make = Callable[[int, int], Sample]
 BLOCK = 50_000  # rows of the blocks that the data come in
 NUS = np.geomspace(1e-1, 1e-9, 17)
 WIDTHS = np.geomspace(0.1, 2.5, 8)
@@ -41,15 +49,7 @@ def clock(row: Row, name: str) -> Iterator[None]:
 # --- many rows, polynomial kernels ---------------------------------------------------------------
 
 
-def quadratic(n: int, seed: int) -> Any:
-    """A hundred inputs, of which five matter, two of them in an interaction only."""
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n, 100))
-    y = X[:, 0] * X[:, 1] + X[:, 2] ** 2 + X[:, 3] + X[:, 3] * X[:, 4]
-    return X, y + 0.1 * rng.standard_normal(n), np.arange(100) < 5
-
-
-def source(make: Callable[[int, int], Any], n: int, kind: str) -> tuple[tuple[Any, ...], Any]:
+def source(make: Make, n: int, kind: str) -> tuple[tuple[Any, ...], Any]:
     """The same n rows as arrays, as blocks that are made when they are asked for, or on Dask."""
 
     def blocks() -> Iterator[Data]:
@@ -87,7 +87,7 @@ def rows(problem: str, n: int, kind: str) -> Row:
     """The path of 50 τ with a polynomial kernel, from n rows."""
     make, kernel = {
         "E1, cubic, d = 18": (make_e1, Polynomial(3)),
-        "degree 2, d = 100": (quadratic, Polynomial(2)),
+        "degree 2, d = 100": (make_quadratic, Polynomial(2)),
     }[problem]
     row: Row = {}
     data, support = source(make, n, kind)
@@ -163,18 +163,14 @@ def accuracy(shift: float, n: int) -> Row:
 # --- many rows, any kernel -----------------------------------------------------------------------
 
 
-def sine(n: int, rng: np.random.Generator) -> Data:
-    X = rng.standard_normal((n, 18))
-    f = np.sin((X[:, 0] + X[:, 2]) ** 2) * np.sin(X[:, 6] * X[:, 7] * X[:, 8])
-    return X, f + 0.1 * rng.standard_normal(n)
+PROBLEMS = {"sine": make_sine, "logarithm": make_logarithm}
 
 
-def logarithm(n: int, rng: np.random.Generator) -> Data:
-    X = rng.standard_normal((n, 100))
-    return X, np.log(X[:, 10:15].sum(axis=1) ** 2) + 0.1 * rng.standard_normal(n)
-
-
-PROBLEMS = {"sine": (sine, (0, 2, 6, 7, 8)), "logarithm": (logarithm, (10, 11, 12, 13, 14))}
+def draw(problem: str, n: int, seed: int) -> tuple[Data, Data, Data, set[int]]:
+    """Training, validation and test data, and the relevant inputs."""
+    rng = np.random.default_rng(seed)
+    train, held_out, test = (PROBLEMS[problem](size, rng) for size in (n, HELD_OUT, HELD_OUT))
+    return train[:2], held_out[:2], test[:2], set(np.flatnonzero(train.support).tolist())
 
 
 def best_fit(
@@ -208,14 +204,12 @@ def eliminate(X: np.ndarray, y: np.ndarray, held_out: Data, m: int) -> np.ndarra
 
 def regression(problem: str, n: int, seed: int, m_select: int, m_refit: int) -> Row:
     """Elimination, a refit on all rows, and refits with the metric of the derivatives."""
-    make, true = PROBLEMS[problem]
-    rng = np.random.default_rng(seed)
-    (X, y), held_out, test = make(n, rng), make(HELD_OUT, rng), make(HELD_OUT, rng)
+    (X, y), held_out, test, true = draw(problem, n, seed)
     row: Row = {}
     with clock(row, "select seconds"):
         used = eliminate(X[:20_000], y[:20_000], held_out, m_select)
     row["inputs"] = [int(a) + 1 for a in np.flatnonzero(used)]
-    row["right"] = set(np.flatnonzero(used)) == set(true)
+    row["right"] = set(np.flatnonzero(used).tolist()) == true
     M, errors, scores = np.eye(len(used))[:, used], [], []
     widths = WIDTHS
     with clock(row, "refit seconds"):
@@ -234,9 +228,7 @@ def regression(problem: str, n: int, seed: int, m_select: int, m_refit: int) -> 
 
 def landmarks(problem: str, n: int, seed: int, m: int) -> Row:
     """The path on m value and m derivative points: what it ranks, and its error at the best τ."""
-    make, true = PROBLEMS[problem]
-    rng = np.random.default_rng(seed)
-    (X, y), held_out, test = make(n, rng), make(HELD_OUT, rng), make(HELD_OUT, rng)
+    (X, y), held_out, test, true = draw(problem, n, seed)
     row: Row = {}
     kernel = Gaussian(0.5 * float(np.sqrt(X.shape[1])))
     with clock(row, "seconds"):
@@ -246,7 +238,7 @@ def landmarks(problem: str, n: int, seed: int, m: int) -> Row:
     row["mse"] = float(np.mean((best.nvsd.predict(test[0]).values - test[1]) ** 2))
     for name in ("derivative_norm", "derivative_norm_held_out"):
         ranked = np.argsort(-best[name].values[0])[: len(true)]
-        row[f"top by {name}"] = len(set(ranked.tolist()) & set(true))
+        row[f"top by {name}"] = len(set(ranked.tolist()) & true)
     gaps = float(path.gap.max()) / path.attrs["scale"]
     return row | {"order": path.sizes["component"], "gap": gaps}
 
@@ -279,15 +271,6 @@ def points(n: int, seed: int, m_v: int, m: int) -> Row:
 # --- many inputs ---------------------------------------------------------------------------------
 
 
-def wide_data(n: int, d: int, seed: int) -> Data:
-    """E1's function, with noise inputs up to d."""
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n, d))
-    first = make_e1(n, rng)
-    X[:, :18] = first.X
-    return X, first.y
-
-
 def wide_kernel(name: str, d: int) -> Kernel:
     return {"cubic": Polynomial(3), "Gaussian": Gaussian(float(np.sqrt(d)))}[name]
 
@@ -299,7 +282,7 @@ def found(ranked: np.ndarray) -> int:
 
 def wide(n: int, d: int, seed: int, method: str) -> Row:
     """Which six inputs a method puts on top, and how long it takes."""
-    X, y = wide_data(n, d, seed)
+    X, y = make_e1(n, seed, d)[:2]
     row: Row = {}
     kind, _, kernel = method.partition(", ")
     with clock(row, "seconds"):
