@@ -27,7 +27,7 @@ DOCS_STAMP := $(VENV)/.complete-docs
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help venv demo test test-all lint format coverage reliability bench bench-full bench-check \
+.PHONY: help venv demo test test-slow test-all lint format coverage reliability bench bench-full bench-check \
 	bench-report bench-compare bench-machine docs wheel lock clean
 
 help:  ## print this list
@@ -57,6 +57,9 @@ demo: $(STAMP)  ## a regularisation path on a seeded example: table, path.nc, pa
 
 test: $(STAMP)  ## all quick tests
 	$(PYTEST) -m "not slow"
+
+test-slow: $(STAMP)  ## only the slow tests
+	$(PYTEST) -m slow
 
 test-all: $(STAMP)  ## all tests, the slow ones too
 	$(PYTEST)

@@ -25,8 +25,8 @@ Array = NDArray[np.float64]
 # of ‖y‖²/n wherever the truth was computed with 300 digits.
 SAFE = 1e9
 EPS = float(np.finfo(float).eps)
-ROUNDING = 1e-10  # part of ‖y‖²/n that a gap may be off by
-SEEN = 1e-9  # part of ‖y‖²/n from which on measured rounding errors count
+ROUNDING = 1e-10  # part of ‖y‖²/n that the gap of a solution in closed form may be
+SEEN = 1e-9  # part of ‖y‖²/n from which on rounding errors count: bounds on them are no sharper
 
 
 def verified(
@@ -52,7 +52,7 @@ def verified(
     gap = points.gap
     if X is not None and _doubtful(kernel, X, problem.representation.nu):
         second = _second_gap(points, problem, penalty, kernel, X)
-        gap = np.where(second > gap + ROUNDING * problem.scale, second, gap)
+        gap = np.where(second > gap + SEEN * problem.scale, second, gap)
     elif X is not None:
         gap = gap + _unseen(points, problem, penalty, kernel, X)
     beyond = (points.status == Status.CLOSED_FORM) & (points.tau > tau_max) & (tau_max > 0)

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import os
 import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
+from threading import Event, Thread
 from typing import Any
 
 import numpy as np
 import pytest
+from experiment_problems import records
+from joblib import parallel_config
 
 import nvsd
 from nvsd.blocks import rows_of
+from nvsd.datasets import make_e2
+from nvsd.experiments import run, tasks_of
 from nvsd.kernels import Gaussian, Polynomial
 from nvsd.moments import Moments
 from nvsd.monomials import Monomials
@@ -28,7 +37,7 @@ solve = partial(nvsd.nvsd_path, kernel=Polynomial(3), taus=TAUS)
 def client():
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
@@ -172,3 +181,46 @@ def test_a_worker_that_dies_changes_nothing(client, data, tmp_path) -> None:
     path = solve(da.from_array(X, chunks=(100, 5)).map_blocks(die_once, meta=X[:0]), y)
     assert marker.exists()
     np.testing.assert_allclose(path.objective, expected.objective, rtol=1e-9)
+
+
+@contextmanager
+def a_dying_worker(client) -> Iterator[None]:
+    """A worker process is killed while it has something to do."""
+    client.wait_for_workers(2)
+    pids, died = client.run(os.getpid), Event()
+
+    def kill() -> None:
+        while not died.is_set():
+            busy = [w for w, tasks in client.processing().items() if tasks and w in pids]
+            if busy:
+                os.kill(pids[busy[0]], signal.SIGKILL)
+                died.set()
+            time.sleep(0.01)
+
+    killer = Thread(target=kill, daemon=True)
+    killer.start()
+    yield
+    assert died.wait(1.0)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("method", ["eliminate", "stability"])
+def test_a_selection_on_a_cluster_is_that_of_one_process(client, method: str) -> None:
+    X, y = make_e2(60, 0)[:2]
+    options = {"n_pairs": 3} if method == "stability" else {}
+    choose = partial(nvsd.select, X, y, method=method, kernel=Gaussian(5.0), **options)
+    with parallel_config(backend="dask", client=client), a_dying_worker(client):
+        found = choose(n_jobs=-1)
+    expected = choose()
+    assert found.selected == expected.selected
+    np.testing.assert_allclose(found.history["error"], expected.history["error"], rtol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_replications_on_a_cluster_are_those_of_one_process(client, tmp_path: Path) -> None:
+    tasks = tasks_of([("E1", 30)], ["krls", "nvsd-l"], range(4))
+    with a_dying_worker(client):
+        assert run(tasks, tmp_path / "cluster", cluster=client, progress=False) == len(tasks)
+    run(tasks, tmp_path / "alone", progress=False)
+    assert records(tmp_path / "cluster") == records(tmp_path / "alone")
+    assert len(records(tmp_path / "alone")) == len(tasks)

@@ -114,7 +114,7 @@ def test_a_dask_cluster_gives_the_same_numbers(tmp_path: Path, undisturbed: Path
     tasks = tasks_of(CELLS[:2], METHODS[:4], range(2))
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=None
+            n_workers=2, threads_per_worker=1, dashboard_address=":0"
         ) as cluster,
         distributed.Client(cluster) as client,
     ):

@@ -77,7 +77,7 @@ def cluster(kind: str) -> Iterator[None]:
     from distributed import Client, LocalCluster
 
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as local,
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as local,
         Client(local),
     ):
         yield
