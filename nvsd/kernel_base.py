@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nvsd._checks import check_pair, check_points, check_positive
+from nvsd.linalg import product
 
 Array = NDArray[np.float64]
 Block = Array | None
@@ -231,7 +232,7 @@ class Profile(Kernel):
         (m, d), (n, k) = X_new.shape, alpha.shape
         w, U, V, t = self._geometry(X_new, X)
         h, h1, h2 = self.profile(t)
-        f: Array = h @ alpha
+        f: Array = product(h, alpha)
         grad = np.zeros((d if gradient else 0, m, k))
         if beta is not None:
             # sum_a beta_aj dt/dx_ja = (q U, p)_i . (B_j, V_j.B_j): one product for all i and j.
@@ -239,14 +240,14 @@ class Profile(Kernel):
             B = np.empty((n, d + 1, k))
             np.divide(beta.swapaxes(0, 1), w[:, None], out=B[:, :d])
             np.einsum("ja,jak->jk", V, B[:, :d], out=B[:, d])
-            HB = (h1 @ B.reshape(n, -1)).reshape(m, d + 1, k)
+            HB = product(h1, B.reshape(n, -1)).reshape(m, d + 1, k)
             f += np.einsum("ia,iak->ik", E, HB)
             grad += self.q * HB[:, : len(grad)].swapaxes(0, 1)
         for c in range(k if gradient else 0):
             W = h1 * alpha[:, c]
             if beta is not None:
-                W += h2 * (E @ B[:, :, c].T)
-            grad[:, :, c] += (self.q * (W @ V) + self.p * W.sum(axis=1, keepdims=True) * U).T
+                W += h2 * product(E, B[:, :, c].T)
+            grad[:, :, c] += (self.q * product(W, V) + self.p * W.sum(axis=1, keepdims=True) * U).T
         return f, grad / w[: len(grad), None, None]
 
 

@@ -13,6 +13,7 @@ from scipy.spatial.distance import cdist
 
 from nvsd._checks import check_points, check_positive, is_number
 from nvsd.kernel_base import Array, Kernel, Profile, Scaled, Sum
+from nvsd.linalg import gram, product
 
 __all__ = [
     "DotProduct",
@@ -81,7 +82,8 @@ class DotProduct(Profile):
     p, q = 0.0, 1.0
 
     def _geometry(self, X: Array, Y: Array) -> tuple[Array, Array, Array, Array]:
-        return np.ones(X.shape[1]), X, Y, X @ Y.T
+        t = gram(X) if Y is X else product(X, Y.T)
+        return np.ones(X.shape[1]), X, Y, t
 
 
 @dataclass(frozen=True)

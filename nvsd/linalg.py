@@ -185,8 +185,25 @@ def product(A: Array, B: Array) -> Array:
     numpy and scipy each bring one, with threads that wait actively for more work: a loop that
     called both in turn would make them compete for the cores, at twice the time of one thread.
     """
+    if not (A.size and B.size):
+        return np.zeros((len(A), B.shape[1]))
     left, transposed = (B.T, 0) if B.flags.c_contiguous else (B, 1)
     return np.asarray(blas.dgemm(1.0, left, A.T, trans_a=transposed).T)
+
+
+def gram(X: Array) -> Array:
+    """X Xᵀ, exactly symmetric, by the same BLAS."""
+    G = np.asarray(blas.dsyrk(1.0, X.T, trans=1)) if X.size else np.zeros((len(X), len(X)))
+    mirror(G)
+    return G
+
+
+def mirror(G: Array) -> None:
+    """Copy the upper triangle to the lower one, a strip at a time."""
+    for start in range(0, len(G), 256):
+        rows = slice(start, start + 256)
+        G[rows, rows] = np.triu(G[rows, rows]) + np.triu(G[rows, rows], 1).T
+        G[start + 256 :, rows] = G[rows, start + 256 :].T
 
 
 def cholesky(M: Array, repair: bool = True) -> Array:

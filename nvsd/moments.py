@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import blas, lapack
 
+from nvsd.linalg import mirror
+
 Array = NDArray[np.float64]
 
 CHUNK = 2**20  # numbers in a chunk of features: 8 MB stay in the cache
@@ -85,13 +87,16 @@ class Moments:
             Phi = basis.features(X[rows])
             total += Phi.sum(axis=0)
             if y is not None:
-                correlation += (y[rows] - y_mean) @ Phi
+                # Not numpy's product, whose threads would compete with those of the next lines.
+                correlation = blas.dgemv(
+                    1.0, Phi, y[rows] - y_mean, beta=1.0, y=correlation, trans=1, overwrite_y=1
+                )
             if r:
                 G = blas.dsyrk(1.0, Phi, beta=1.0, c=G, trans=1, overwrite_c=1)
             if q:
                 R = _triangle(R, basis.lower(X[rows]))
         y_square = 0.0 if y is None else float(np.sum((y - y_mean) ** 2))
-        _mirror(G)
+        mirror(G)
         return cls(len(X), total, G, _positive(R), correlation, y_mean, y_square)
 
     def __add__(self, other: Moments) -> Moments:
@@ -165,11 +170,3 @@ def _triangle(R: Array, B: Array) -> Array:
 def _positive(R: Array) -> Array:
     """The same factor with the signs of its rows chosen: only so is it unique."""
     return np.triu(R) * np.where(np.diagonal(R) < 0, -1.0, 1.0)[:, None]
-
-
-def _mirror(G: Array) -> None:
-    """Copy the upper triangle to the lower one, a strip at a time."""
-    for start in range(0, len(G), 256):
-        rows = slice(start, start + 256)
-        G[rows, rows] = np.triu(G[rows, rows]) + np.triu(G[rows, rows], 1).T
-        G[start + 256 :, rows] = G[rows, start + 256 :].T

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nvsd.kernel_base import Kernel, Profile, Scaled, Sum
+from nvsd.linalg import product
 
 Array = NDArray[np.float64]
 
@@ -48,15 +49,15 @@ class ProfileProducts:
         B = np.empty_like(self._E)
         np.divide(beta.T, self._w.T, out=B[:, :-1])
         np.einsum("ja,ja->j", self._z, B[:, :-1], out=B[:, -1])
-        HB = self._h1 @ B
+        HB = product(self._h1, B)
         return np.einsum("ia,ia->i", self._E, HB), (B, HB)
 
     def gradient(self, alpha: Array, of_beta: tuple[Array, Array] | None = None) -> Array:
         """Dα + Lβ, or Dα alone."""
         W = self._h1 * alpha
         if of_beta is not None:
-            W += self._h2 * (self._E @ of_beta[0].T)
-        slopes = self._q * (W @ self._z)
+            W += self._h2 * product(self._E, of_beta[0].T)
+        slopes = self._q * product(W, self._z)
         if self._p:
             slopes += self._p * W.sum(axis=1, keepdims=True) * self._z
         if of_beta is not None:

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import eigh
 
 from nvsd.kernels import Kernel
+from nvsd.linalg import product
 
 Array = NDArray[np.float64]
 
@@ -44,7 +45,7 @@ class RidgeFit:
         if not self.features.any():
             return np.full((len(self.nus), len(X_new)), self.mean)
         K = self.kernel.K(X_new[:, self.features], self.X)
-        return self.mean + self.alpha @ K.T
+        return self.mean + product(self.alpha, K.T)
 
     def gradient(self, X_new: Array) -> Array:
         """∂_a f at new points, (k, d, m); zero for the inputs left out."""
@@ -116,5 +117,7 @@ def ridge_coefficients(K: Array, y: Array, nus: Array) -> Array:
     shifted = np.maximum(eigenvalues, 0.0) + len(y) * nus[:, None]
     # With ν = 0 the directions that K does not reach get the least-norm solution.
     floor = len(y) * np.finfo(float).eps * max(float(eigenvalues[-1]), np.finfo(float).tiny)
-    weights = np.divide(V.T @ y, shifted, out=np.zeros_like(shifted), where=shifted > floor)
-    return np.asarray(weights @ V.T)
+    weights = np.divide(
+        product(y[None], V), shifted, out=np.zeros_like(shifted), where=shifted > floor
+    )
+    return product(weights, V.T)

@@ -33,6 +33,8 @@ the loss on all rows | one pass; m_v + d m functions |
 products |
 | a refit on many rows | `path.nvsd.debias(..., value_points=)` | kernel ridge on some kernel \
 sections | one pass |
+| a selection from many rows | `nvsd.select(..., value_points=)` | the same for every candidate | \
+one pass for each fit |
 
 ```python
 path = nvsd.nvsd_path(np.load("X.npy", mmap_mode="r"), y, kernel=Polynomial(3))  # a memory map
