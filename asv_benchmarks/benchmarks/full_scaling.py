@@ -37,6 +37,11 @@ class MillionRows(common.Single):
     param_names = ("problem", "n")
     tiny = (["E1"], [20])
 
+    def setup(self, problem: str, n: int) -> None:
+        super().setup()
+        if problem == "quadratic" and n > 100_000:
+            raise NotImplementedError("minutes; docs/scaling.md has it")
+
     def time_path(self, problem: str, n: int) -> None:
         nvsd.nvsd_path(Blocks(problem, n), kernel=ROWS[problem][1])
 

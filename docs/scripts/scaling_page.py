@@ -117,7 +117,7 @@ def environment(lines: list[Line]) -> str:
 
 
 def many_rows(measured: Measured, images: Path) -> str:
-    rows = measured.rows("rows")
+    rows = sorted(measured.rows("rows"), key=lambda row: row["problem"] != "E1, cubic, d = 18")
     if not rows:
         return ""
     draw(rows, images / "scaling_rows.png")
