@@ -36,15 +36,9 @@ sections | one pass |
 | a selection from many rows | `nvsd.select(..., value_points=)` | the same for every candidate | \
 one pass for each fit |
 
-```python
-path = nvsd.nvsd_path(np.load("X.npy", mmap_mode="r"), y, kernel=Polynomial(3))  # a memory map
-path = nvsd.nvsd_path(dask_X, dask_y, kernel=Polynomial(3))                      # on your cluster
-path = nvsd.nvsd_path(blocks, kernel=Polynomial(3), checkpoint="pass.npz")       # (X, y) blocks
-path = nvsd.nvsd_path(X, y, kernel=Gaussian(2.0), value_points=150)              # landmarks
-```
-
-Blocks are any iterable of pairs (X, y); `standardize=True` reads them twice and therefore needs a
-list, or an object whose `__iter__` starts anew. An interrupted pass with `checkpoint=` goes on from
+[A million rows](tutorials/million.md) shows how. Blocks are any iterable of pairs (X, y);
+`standardize=True` reads them twice and therefore needs a list, or an object whose `__iter__` starts
+anew. An interrupted pass with `checkpoint=` goes on from
 the file and gives the same numbers. The Dataset says which problem was solved: `representation` is
 `monomial`, `derivative`, `factor` or `matrix-free` for the exact one, and `landmarks`, with
 `n_value_points` and `n_derivative_points`, for the approximation. The gap is always that of the
