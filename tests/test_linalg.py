@@ -12,6 +12,7 @@ from nvsd.linalg import (
     DiagonalSystem,
     cholesky,
     cholesky_solve,
+    gram,
     half_solve,
     pack,
     packed_diagonal,
@@ -185,3 +186,16 @@ def test_an_indefinite_matrix_is_refused() -> None:
     system = CholeskySystem(np.diag([1.0, 0.0]), np.diag([1.0, -1e-3]))
     with pytest.raises(np.linalg.LinAlgError, match="not positive definite"):
         system.solve(np.ones(1), np.ones((1, 2)))
+
+
+@pytest.mark.parametrize(("m", "p", "n"), [(0, 3, 2), (2, 0, 3), (3, 2, 0)])
+def test_a_product_of_nothing_is_numpy_s(m: int, p: int, n: int) -> None:
+    A, B = np.ones((m, p)), np.ones((p, n))
+    np.testing.assert_array_equal(product(A, B), A @ B)
+
+
+@pytest.mark.parametrize("n", [1, 7, 300])
+def test_a_gram_matrix_is_symmetric_to_the_last_bit(n: int) -> None:
+    X = np.random.default_rng(0).standard_normal((n, 5))
+    np.testing.assert_array_equal(gram(X), gram(X).T)
+    np.testing.assert_allclose(gram(X), X @ X.T, rtol=1e-13, atol=1e-13)
