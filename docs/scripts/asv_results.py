@@ -74,19 +74,22 @@ def digits(value: float, count: int = 3) -> str:
     return f"{value:.{places}f}"
 
 
+SPACE = "\N{NO-BREAK SPACE}"  # a cell of a table keeps number and unit together
+
+
 def seconds(value: float) -> str:
     for unit, size in (("s", 1.0), ("ms", 1e-3)):
         if value >= size:
-            return f"{digits(value / size)} {unit}"
-    return f"{digits(value * 1e6)} µs"
+            return f"{digits(value / size)}{SPACE}{unit}"
+    return f"{digits(value * 1e6)}{SPACE}µs"
 
 
 def megabytes(value: float) -> str:
-    return f"{value / 1e6:.0f} MB"
+    return f"{value / 1e6:.0f}{SPACE}MB"
 
 
 def scientific(value: float) -> str:
-    return f"{value:.1e}"
+    return f"{value:.1e}".replace("-", "\N{NON-BREAKING HYPHEN}")
 
 
 def ratio(value: float) -> str:

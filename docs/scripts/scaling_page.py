@@ -11,7 +11,7 @@ import matplotlib as mpl
 mpl.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
-from asv_results import digits, exponent, markdown, scientific, seconds, section, titled
+from asv_results import SPACE, digits, exponent, markdown, scientific, seconds, section, titled
 
 Line = dict[str, Any]
 PUBLISHED = {  # mean squared error on the same problems with 50 000 rows
@@ -81,7 +81,7 @@ def table(lines: list[Line], columns: dict[str, tuple[str, Callable[[Any], str]]
 
 
 def count(value: float) -> str:
-    return f"{value:,.0f}".replace(",", " ")
+    return f"{value:,.0f}".replace(",", SPACE)
 
 
 def page(lines: list[Line], images: Path) -> str:
