@@ -25,8 +25,8 @@ Array = NDArray[np.float64]
 # of ‖y‖²/n wherever the truth was computed with 300 digits.
 SAFE = 1e9
 EPS = float(np.finfo(float).eps)
-ROUNDING = 1e-10  # part of ‖y‖²/n that the gap of a solution in closed form may be
-SEEN = 1e-9  # part of ‖y‖²/n from which on rounding errors count: bounds on them are no sharper
+ROUNDING = 1e-10  # part of ‖y‖²/n that a measured gap may be off by
+SEEN = 1e-9  # and from which on bounds on rounding errors count, which are far from sharp
 
 
 def verified(
@@ -51,13 +51,14 @@ def verified(
     """
     gap = points.gap
     if X is not None and _doubtful(kernel, X, problem.representation.nu):
-        second = _second_gap(points, problem, penalty, kernel, X)
-        gap = np.where(second > gap + SEEN * problem.scale, second, gap)
+        second, rounding = _second_gap(points, problem, penalty, kernel, X)
+        differs = second > gap + ROUNDING * problem.scale
+        gap = np.where(differs | (rounding > SEEN * problem.scale), second + rounding, gap)
     elif X is not None:
         gap = gap + _unseen(points, problem, penalty, kernel, X)
     beyond = (points.status == Status.CLOSED_FORM) & (points.tau > tau_max) & (tau_max > 0)
-    rounding = ROUNDING * np.divide(points.tau, tau_max, out=np.ones_like(gap), where=beyond)
-    limit = np.maximum(tol, rounding) * problem.scale
+    allowed = ROUNDING * np.divide(points.tau, tau_max, out=np.ones_like(gap), where=beyond)
+    limit = np.maximum(tol, allowed) * problem.scale
     status = np.where(gap > limit, Status.MAX_ITER, points.status)
     return replace(points, gap=gap, status=status)
 
@@ -99,7 +100,7 @@ def _unseen(
 
 def _second_gap(
     points: Points, problem: Problem, penalty: BoundPenalty, kernel: Kernel, X: Array
-) -> Array:
+) -> tuple[Array, Array]:
     """Objective minus dual, each from products with the kernel, and what these may be off by.
 
     For θ(u), of which only approximate coefficients are known, the dual is at least
@@ -124,7 +125,7 @@ def _second_gap(
     f, z, dual, more = smooth(alpha, beta, row_norms(u))
     residual = np.mean((y - f - n * nu * alpha) ** 2, axis=1)
     dual = dual + np.einsum("kai,kai->k", u, z) - penalty.conjugate(row_norms(u).T, points.tau)
-    return np.asarray(primal - dual + residual + error + more)
+    return primal - dual + residual, error + more
 
 
 def _evaluate(kernel: Kernel, X: Array, alpha: Array, beta: Array) -> tuple[Array, Array, Array]:
