@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nvsd.admm import Points, Status, row_norms
-from nvsd.kernels import Kernel
+from nvsd.kernel_base import CHUNK, Kernel
 from nvsd.linalg import cholesky, cholesky_solve
 from nvsd.penalties import BoundPenalty
 from nvsd.representation import Problem
@@ -25,8 +25,7 @@ Array = NDArray[np.float64]
 # of ‖y‖²/n wherever the truth was computed with 300 digits.
 SAFE = 1e9
 EPS = float(np.finfo(float).eps)
-ROUNDING = 1e-10  # part of ‖y‖²/n that a measured gap may be off by
-SEEN = 1e-9  # and from which on bounds on rounding errors count, which are far from sharp
+ROUNDING = 1e-10  # part of ‖y‖²/n that a gap may be off by
 
 
 def verified(
@@ -53,7 +52,7 @@ def verified(
     if X is not None and _doubtful(kernel, X, problem.representation.nu):
         second, rounding = _second_gap(points, problem, penalty, kernel, X)
         differs = second > gap + ROUNDING * problem.scale
-        gap = np.where(differs | (rounding > SEEN * problem.scale), second + rounding, gap)
+        gap = np.where(differs | (rounding > ROUNDING * problem.scale), second + rounding, gap)
     elif X is not None:
         gap = gap + _unseen(points, problem, penalty, kernel, X)
     beyond = (points.status == Status.CLOSED_FORM) & (points.tau > tau_max) & (tau_max > 0)
@@ -95,37 +94,53 @@ def _unseen(
 
         # Twice: rounding errors of the products are as large as those of the coefficients.
         unseen[rows] = 2.0 * (term(z) - term(problem.derivatives(points.C[rows])))
-    return np.where(unseen > SEEN * problem.scale, unseen, 0.0)
+    return np.where(unseen > ROUNDING * problem.scale, unseen, 0.0)
 
 
 def _second_gap(
     points: Points, problem: Problem, penalty: BoundPenalty, kernel: Kernel, X: Array
 ) -> tuple[Array, Array]:
-    """Objective minus dual, each from products with the kernel, and what these may be off by.
+    """The gap of the coefficients, from products with the kernel, and what these may be off by.
 
-    For θ(u), of which only approximate coefficients are known, the dual is at least
-    E(θ) + uᵀZθ − (τJ)*(u) − ‖s‖²/n with s = y − f − nνα, which would be 0.
+    Let g be the gradient of E(f) + uᵀz at f, a function of the same kind. The gap is
+
+        τJ(z) + (τJ)*(u) − uᵀz  +  ½‖g‖² in the norm of A⁻¹,
+
+    and 2ν‖g‖² in that norm is ‖g − Σ_i a_i k(x_i, ·)‖² + nν‖a‖² for the best a, and less than it
+    for every other one. Nothing is a difference of large numbers that are nearly equal.
     """
     y, rep = problem.y, problem.representation  # type: ignore[attr-defined]
     n, nu, u = rep.n, rep.nu, points.u
-    sizes = _sizes(kernel, X)
-
-    def smooth(alpha: Array, beta: Array, slope: Array) -> tuple[Array, Array, Array, Array]:
-        """f, Zθ, E(θ), and the rounding errors of E(θ) + slope·‖Zθ‖."""
-        f, z, norm = _evaluate(kernel, X, alpha, beta)
-        value = np.mean((y - f) ** 2, axis=1) + nu * norm
-        return f, z, value, _rounding(y - f, alpha, beta, sizes, slope, nu)
-
     found = problem.coefficients(points.C, points.multiplier)
-    slope = points.tau[:, None] * penalty.value(np.eye(X.shape[1]))
-    _, z, primal, error = smooth(found["alpha"], found["beta"], slope)
-    primal = primal + points.tau * penalty.value(row_norms(z).T)
-    beta = u / (-2.0 * nu * np.sqrt(n))
-    alpha = _stationary(kernel, X, y, beta, n * nu)
-    f, z, dual, more = smooth(alpha, beta, row_norms(u))
-    residual = np.mean((y - f - n * nu * alpha) ** 2, axis=1)
-    dual = dual + np.einsum("kai,kai->k", u, z) - penalty.conjugate(row_norms(u).T, points.tau)
-    return primal - dual + residual, error + more
+    alpha, beta = found["alpha"], found["beta"]
+    f, z, _ = _evaluate(kernel, X, alpha, beta)
+    f_error, z_error = _rounding(kernel, X, alpha, beta)
+    sizes = row_norms(u)
+    fenchel = points.tau * penalty.value(row_norms(z).T) - np.einsum("kai,kai->k", u, z)
+    fenchel = np.maximum(fenchel + penalty.conjugate(sizes.T, points.tau), 0.0)
+    slope = points.tau[:, None] * penalty.value(np.eye(X.shape[1])) + sizes
+    error = np.einsum("ka,ka->k", slope, row_norms(z_error) / np.sqrt(n))
+    values, slopes = -2.0 / n * (y - f - n * nu * alpha), 2.0 * nu * beta + u / np.sqrt(n)
+    distance, more = _distance(kernel, X, values, slopes, n * nu)
+    # g's own coefficients are off by 2/n times the error of f.
+    distance = (np.sqrt(distance / (4.0 * nu)) + np.sqrt(np.mean(f_error**2, axis=1))) ** 2
+    return fenchel + distance, error + more / (4.0 * nu)
+
+
+def _distance(
+    kernel: Kernel, X: Array, alpha: Array, beta: Array, shift: float
+) -> tuple[Array, Array]:
+    """min over a of ‖g − Σ_i a_i k(x_i, ·)‖² + shift ‖a‖², and what it may be off by."""
+    K = kernel.K(X)
+    K[np.diag_indices(len(K))] += shift
+    at_samples, _, _ = _evaluate(kernel, X, alpha, beta)
+    a = cholesky_solve(cholesky(K), at_samples)
+    rest = alpha - a
+    _, _, norm = _evaluate(kernel, X, rest, beta)
+    f_error, z_error = _rounding(kernel, X, rest, beta)
+    error = np.einsum("ki,ki->k", np.abs(rest), f_error)
+    error = error + np.einsum("kai,kai->k", np.abs(beta), z_error)
+    return np.maximum(norm, 0.0) + shift * np.einsum("ki,ki->k", a, a), error
 
 
 def _evaluate(kernel: Kernel, X: Array, alpha: Array, beta: Array) -> tuple[Array, Array, Array]:
@@ -137,32 +152,16 @@ def _evaluate(kernel: Kernel, X: Array, alpha: Array, beta: Array) -> tuple[Arra
     return f, z / np.sqrt(len(X)), norm
 
 
-def _sizes(kernel: Kernel, X: Array) -> tuple[Array, Array]:
-    """Norms of the functions k(x_i, ·) (n,) and ∂_a k(x_i, ·) (d, n)."""
-    values, slopes = np.empty(len(X)), np.empty(X.shape[::-1])
-    for i in range(len(X)):
-        K, _, L = kernel.blocks(X[[i]])
-        values[i], slopes[:, i] = K[0, 0], L.diagonal()
-    return np.sqrt(values), np.sqrt(slopes)
-
-
-def _rounding(
-    residual: Array, alpha: Array, beta: Array, sizes: tuple[Array, Array], slope: Array, nu: float
-) -> Array:
-    """By Cauchy and Schwarz every term of f(x_i) is at most ‖k(x_i, ·)‖ times that of the sum."""
-    values, slopes = sizes
-    total = np.abs(alpha) @ values + np.einsum("kai,ai->k", np.abs(beta), slopes)
-    loss = 2.0 * np.mean(np.abs(residual) * values, axis=1) + EPS * total * np.mean(values**2)
-    penalty = slope @ np.sqrt(np.mean(slopes**2, axis=1))
-    return np.asarray(EPS * total * (loss + penalty + nu * total))
-
-
-def _stationary(kernel: Kernel, X: Array, y: Array, beta: Array, shift: float) -> Array:
-    """α with (K + shift I)α = y − Dᵀβ, refined once."""
-    K = kernel.K(X)
-    shifted = K.copy()
-    shifted[np.diag_indices(len(K))] += shift
-    factor = cholesky(shifted)
-    target = y - kernel.apply(X, X, None, np.moveaxis(beta, 0, -1), gradient=False)[0].T
-    alpha = cholesky_solve(factor, target)
-    return alpha + cholesky_solve(factor, target - alpha @ K - shift * alpha)
+def _rounding(kernel: Kernel, X: Array, alpha: Array, beta: Array) -> tuple[Array, Array]:
+    """Rounding errors of f (k, n) and of its derivatives (k, d, n): of the sums of all |terms|."""
+    n, d = X.shape
+    alpha, beta = np.abs(alpha), np.abs(beta).reshape(len(alpha), -1)
+    f, z = np.empty_like(alpha), np.empty((len(alpha), d, n))
+    step = max(1, CHUNK // (n * (d + 1) ** 2))
+    for start in range(0, n, step):
+        rows = slice(start, start + step)
+        some = X[rows]
+        f[:, rows] = alpha @ np.abs(kernel.K(X, some)) + beta @ np.abs(kernel.D(X, some))
+        slopes = np.abs(kernel.D(some, X)) @ alpha.T + np.abs(kernel.L(some, X)) @ beta.T
+        z[:, :, rows] = np.moveaxis(slopes.reshape(d, len(some), -1), -1, 0)
+    return EPS * f, EPS * z
