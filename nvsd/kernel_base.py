@@ -209,7 +209,7 @@ class Profile(Kernel):
 
     def _accumulate(self, c: float, X: Array, Y: Array, K: Block, D: Block, L: Block) -> None:
         w, U, V, t = self._geometry(X, Y)
-        h, h1, h2 = (c * values for values in self.profile(t))
+        h, h1, h2 = self.profile(t) if c == 1.0 else (c * values for values in self.profile(t))
         if K is not None:
             K += h
         if L is not None:

@@ -60,7 +60,9 @@ class Isotropic(Profile):
         centre = Y.mean(axis=0)
         U = (X - centre) / w
         V = U if Y is X else (Y - centre) / w
-        return np.broadcast_to(w, d), U, V, cdist(U, V, "sqeuclidean") / 2
+        t = cdist(U, V, "sqeuclidean")
+        t /= 2
+        return np.broadcast_to(w, d), U, V, t
 
     def restrict(self, features: ArrayLike) -> Kernel:
         """Return the kernel on a subset of the inputs: indices, or a boolean mask."""

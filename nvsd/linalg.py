@@ -20,6 +20,11 @@ Array = NDArray[np.float64]
 # 500) and serves every κ at once; a path needs about six, so only tiny systems are diagonalised.
 DIAGONALISE_BELOW = 200
 
+# To allocate and free this much once, untouched, makes glibc keep freed memory up to that size. It
+# would give every temporary of a megabyte back to the system and fetch it again, page by page,
+# which was half the time of an elimination.
+np.empty(3 * 2**20)
+
 KEPT_BYTES = 2e9  # of the factors for different κ
 JITTERS = (0.0, 1e-15, 1e-13, 1e-11)  # of the largest diagonal entry
 
