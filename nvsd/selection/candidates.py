@@ -179,7 +179,7 @@ def _error(task: Task, support: Mask, X: Array, y: Array, divided: list[NDArray[
     for i, kernel in enumerate(task.kernels):
         squares = (task.fit(support, kernel, task.nus).predict(X) - y) ** 2
         error[:, i] = np.add.reduceat(squares, starts, axis=1).T
-    return error / np.array([len(rows) for rows in divided])[:, None, None]
+    return np.asarray(error / np.array([len(rows) for rows in divided])[:, None, None])
 
 
 def _told(calls: Iterable[T], tick: Tick) -> Iterator[T]:
