@@ -45,7 +45,7 @@ def hear_interrupts() -> None:
 def command(arguments: Sequence[str], out: Path, **options: Any) -> subprocess.Popen[str]:
     """`nvsd replicate` in a process group of its own."""
     return subprocess.Popen(
-        [sys.executable, "-m", "nvsd.cli", "replicate", *arguments, "--out", str(out)],
+        [sys.executable, "-m", "nvsd", "replicate", *arguments, "--out", str(out)],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -206,7 +206,7 @@ def test_version_and_help_are_no_errors(capsys: pytest.CaptureFixture[str]) -> N
 
 
 def process(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "nvsd.cli", *arguments]
+    command = [sys.executable, "-m", "nvsd", *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False, **options)
 
 
@@ -233,7 +233,7 @@ def test_few_characters_are_enough(folder: Path, tmp_path: Path) -> None:
 
 
 def test_a_reader_that_leaves_is_no_error(folder: Path) -> None:
-    command = f"{sys.executable} -m nvsd.cli show '{folder / 'path.nc'}' | true"
+    command = f"{sys.executable} -m nvsd show '{folder / 'path.nc'}' | true"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
     assert done.stderr == ""
 

@@ -298,7 +298,7 @@ def test_a_full_disk_leaves_the_old_file(
         resource.setrlimit(resource.RLIMIT_FSIZE, (500, 500))
 
     done = subprocess.run(
-        [sys.executable, "-m", "nvsd.cli", *outputs(folder)[name], str(tmp_path / name)],
+        [sys.executable, "-m", "nvsd", *outputs(folder)[name], str(tmp_path / name)],
         preexec_fn=small_files_only, capture_output=True, text=True, check=False,
         env=os.environ | {"MPLBACKEND": "Agg"},
     )  # fmt: skip

@@ -145,7 +145,7 @@ def test_an_interrupt_keeps_every_block_that_was_read(tmp_path, undisturbed, rec
 
 def command_line(*arguments: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "nvsd.cli", *arguments],
+        [sys.executable, "-m", "nvsd", *arguments],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
         preexec_fn=hear_interrupts,
     )  # fmt: skip

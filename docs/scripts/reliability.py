@@ -60,7 +60,7 @@ REASONS = {
     ("nvsd/experiments/runner.py", "Clock.learn"): "for the type checker: no caller has no record",
     ("nvsd/choice.py", "available_memory"): "operating systems that tell free memory otherwise",
     ("nvsd/results.py", "library_version"): "the library used without being installed",
-    ("nvsd/cli/__main__.py", ""): IN_A_PROCESS,
+    ("nvsd/__main__.py", ""): IN_A_PROCESS,
     ("nvsd/experiments/runner.py", "_work"): IN_A_PROCESS,
     ("nvsd/experiments/runner.py", "_leave_with"): IN_A_PROCESS,
     ("nvsd/experiments/runner.py", "_leave_with.watch"): IN_A_PROCESS,

@@ -40,6 +40,7 @@ TEST_SIZE = {"AI": 700, "BH": 200, "CC": 450, "EN": 300, "CP": 1000, "EL": 1000,
 # Multiples of the paper's width for the runs in which every method may choose its own.
 WIDTHS = (1.0, 0.7, 0.5, 0.35, 0.25, 0.17)
 BASE_WIDTHS = (1.0, 0.5, 0.25)
+REAL_WIDTHS = (1.0, 0.5, 2.0, 4.0, 8.0)  # the same for the width from the nearest neighbours
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,12 +192,18 @@ def _experiments() -> dict[str, Experiment]:
         ("CC+", ("L", "GL"), None),
         ("KN+", ("L", "GL"), None),
     ]
+    plain = [Experiment(name, name, (100,), penalties, kernel) for name, penalties, kernel in real]
     every = [
         Experiment("E1", "E1", SIZES, ("L", "GL"), cubic),
         Experiment("E2", "E2", SIZES, ("L", "EN"), cubic),
         e3,
         tuned,
-        *(Experiment(name, name, (100,), penalties, kernel) for name, penalties, kernel in real),
+        *plain,
+        *(
+            replace(experiment, name=f"{experiment.name}-tuned", widths=REAL_WIDTHS)
+            for experiment in plain
+            if experiment.kernel is None  # a cubic kernel has no width
+        ),
     ]
     return {experiment.name: experiment for experiment in every}
 

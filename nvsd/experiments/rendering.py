@@ -44,7 +44,7 @@ def measures_table(block: BlockReport, measure: str) -> str:
 def verdict_table(block: BlockReport) -> str:
     """The two questions, cell by cell."""
     if not block.verdicts:
-        return "No competitor was run."
+        return "There is nothing to compare yet."
     rows = [_answers(verdict) for verdict in block.verdicts]
     ours = METHODS[block.block.ours].label
     head = ["column", "measure", ours, "best competitor", "better?", "paper's best", "better?"]

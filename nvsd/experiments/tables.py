@@ -13,7 +13,14 @@ from numpy.typing import NDArray
 from scipy.stats import wilcoxon
 
 from nvsd.experiments import paper_values
-from nvsd.experiments.methods import METHODS, OURS, OURS_GROUPS, Method
+from nvsd.experiments.methods import (
+    METHODS,
+    OURS,
+    OURS_GROUPS,
+    OURS_REAL,
+    OURS_REAL_GROUPS,
+    Method,
+)
 from nvsd.experiments.protocol import EXPERIMENTS, SIZES
 from nvsd.experiments.store import selection_error, support_size
 
@@ -59,7 +66,9 @@ class Block:
     @property
     def ours(self) -> str:
         """The method that stands for this library."""
-        return OURS_GROUPS if self.groups else OURS
+        if self.selection == "selection error":
+            return OURS_GROUPS if self.groups else OURS
+        return OURS_REAL_GROUPS if self.groups else OURS_REAL
 
 
 def _by_size(name: str, title: str, paper: dict[str, paper_values.Rows], groups: bool) -> Block:
@@ -70,9 +79,17 @@ def _by_size(name: str, title: str, paper: dict[str, paper_values.Rows], groups:
 def _by_data(
     names: dict[str, str], paper: dict[str, paper_values.Rows], penalties: tuple[str, ...]
 ) -> tuple[Block, ...]:
+    """One block with the paper's width, one with the width chosen on validation data."""
+    groups, size = "GL" in penalties, "support size"
     columns = {label: (name, 100) for label, name in names.items()}
-    title, groups = "100 training rows", "GL" in penalties
-    return (Block(title, columns, paper, groups, penalties, "support size"),)
+    tuned = {
+        label: (f"{name}-tuned" if f"{name}-tuned" in EXPERIMENTS else name, 100)
+        for label, name in names.items()
+    }
+    return (
+        Block("100 training rows", columns, paper, groups, penalties, size),
+        Block("width chosen on validation data", tuned, paper, groups, penalties, size),
+    )
 
 
 TABLES: dict[str, tuple[Block, ...]] = {

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 from nvsd.experiments.methods.base import Method, Model, best_of
 from nvsd.experiments.methods.paper import make_penalty
@@ -23,6 +23,7 @@ class Selected(Method):
     groups: bool = False
 
     family = "ours"
+    rule: ClassVar[str] = "clear"
 
     def fit(self, split: Split) -> Model:
         """Once for each width at which the path is computed."""
@@ -46,6 +47,7 @@ class Selected(Method):
             nu=split.nu,
             validation=(split.X_val, split.y_val),
             nus=split.nus,
+            rule=self.rule,
             standardize=False,
             progress=False,
             **options,
@@ -56,9 +58,29 @@ class Selected(Method):
     def applies(self, experiment: Experiment, groups: bool) -> bool:
         """Beside the paper's method with the same penalty; with groups where they are used."""
         known = not self.penalty or self.penalty in experiment.penalties
-        return known and super().applies(experiment, groups)
+        judged = experiment.synthetic or experiment.widths == (1.0,) or self.rule == "min"
+        return known and judged and super().applies(experiment, groups)
 
     @property
     def uses_groups(self) -> bool:
         """If it was told to."""
         return self.groups
+
+
+@dataclass(frozen=True)
+class LeastError(Selected):
+    """`nvsd.select` with rule="min": validation error alone decides, as for the other methods.
+
+    With groups, sets of whole groups compete with sets of single inputs.
+    """
+
+    rule = "min"
+
+    def fit(self, split: Split) -> Model:
+        """On inputs, and if there are groups on these too."""
+        ways = (False, True) if self.groups else (False,)
+        return best_of(Selected.fit(replace(self, groups=way), split) for way in ways)
+
+    def applies(self, experiment: Experiment, groups: bool) -> bool:
+        """On real data, where tables judge the error of the predictions and nothing else."""
+        return not experiment.synthetic and super().applies(experiment, groups)

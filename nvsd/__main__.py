@@ -1,4 +1,4 @@
-"""``python -m nvsd.cli`` is the command `nvsd`."""
+"""`python -m nvsd` is the command `nvsd`."""
 
 from __future__ import annotations
 
