@@ -381,6 +381,9 @@ def test_significance_is_that_of_the_signed_rank_test(rng: np.random.Generator) 
     gaps = np.where(np.arange(30) < 5, np.nan, b)
     assert p_value(a, gaps) == pytest.approx(wilcoxon(a[5:], b[5:]).pvalue)
     assert p_value(a, b[:20]) == pytest.approx(wilcoxon(a[:20], b[:20]).pvalue)
+    for size in (4, 9):
+        few, other = np.round(a[:size], 1), np.round(b[:size], 1)
+        assert p_value(few, other) == pytest.approx(wilcoxon(few, other).pvalue)
 
 
 def test_every_number_of_the_paper_has_a_method_and_a_column() -> None:
