@@ -66,7 +66,7 @@ def plot_figure1(data: xr.Dataset) -> Any:
     keys = [str(key) for key in data["method"].values]
     y, X = data["y"].values, data["X"].values
     limits = {"vmin": float(np.quantile(y, 0.01)), "vmax": float(np.quantile(y, 0.99))}
-    size = (1.6 * (1 + len(keys)), 1.9 * len(names) + 0.5)
+    size = (1.6 * (1 + len(keys)), 1.6 * len(names) + 0.5)
     figure, axes = plt.subplots(
         len(names), 1 + len(keys), figsize=size, sharex=True, sharey=True, squeeze=False,
         layout="constrained",
