@@ -178,6 +178,7 @@ def _kernel(kernel: Kernel | None, rows: Rows, landmarks: Landmarks | None) -> K
     return kernel
 
 
+@np.errstate(over="ignore", invalid="ignore")  # values that are too large are refused
 def _represent(
     rows: Rows,
     kernel: Kernel,

@@ -157,13 +157,31 @@ def stack_mu(datasets: list[xr.Dataset], mu: tuple[float, ...], penalty: Penalty
 
 
 def in_schema_order(dataset: xr.Dataset) -> xr.Dataset:
-    """The Dataset with the dimensions of each variable in the order of VARIABLES."""
+    """The Dataset with the dimensions of each variable in the order of VARIABLES.
+
+    ``expand_dims`` and ``xr.concat`` give every variable the new dimension; where it is only
+    repeated, one is taken.
+    """
+    known = {str(name): dataset[name] for name in dataset.data_vars if name in VARIABLES}
+    for name, array in known.items():
+        for dim in {"tau", "mu"} & set(array.dims) if "tau" not in VARIABLES[name][0] else ():
+            known[name] = array = _repeated(array, dim)
     turned = {
-        name: dataset[name].transpose(..., "mu", *VARIABLES[name][0], missing_dims="ignore")
-        for name in dataset.data_vars
-        if name in VARIABLES
+        name: array.transpose(..., "mu", *VARIABLES[name][0], missing_dims="ignore")
+        for name, array in known.items()
     }
     return dataset.assign(turned)
+
+
+def _repeated(array: xr.DataArray, dim: str) -> xr.DataArray:
+    """What is the same all along a dimension."""
+    first = array.isel({dim: 0}, drop=True)
+    if not (array == first).all():
+        raise ValueError(
+            f"{array.name} differs along {dim}, so these are paths of different data; "
+            "take one of them, or join them along a dimension of another name."
+        )
+    return first
 
 
 def kernel_of(dataset: xr.Dataset) -> Kernel:
@@ -201,7 +219,7 @@ def ridge_dataset(
     variables = {
         name: (
             (*leading, *VARIABLES[name][0][1:]),
-            values.reshape(*shape, *values.shape[1:]),
+            values.reshape((*shape, *values.shape[1:])),
             {"long_name": VARIABLES[name][1]},
         )
         for name, values in data.items()

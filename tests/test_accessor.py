@@ -111,6 +111,28 @@ def test_part_of_a_path_predicts_its_part(X_new) -> None:
     assert gradient.dims == ("feature", "sample")
 
 
+def test_a_single_tau_is_refitted(X_new) -> None:
+    path, (X, y) = make(Gaussian(1.5)).isel(mu=0), sample(11, N, D)
+    whole = path.nvsd.debias(X, y).nvsd.predict(X_new)
+    one = path.isel(tau=2)
+    alone = one.nvsd.debias(X, y)
+    assert alone.nvsd.predict(X_new).dims == ("sample",)
+    close(alone.nvsd.predict(X_new), whole.isel(tau=2), 1e-12)
+    parts = [path.isel(tau=[k]) for k in (2, 1)]
+    # Both give every variable the dimension, those of the data too.
+    for again in (one.expand_dims("tau"), xr.concat(parts, "tau", data_vars="all")):
+        close(again.nvsd.predict(X_new)[0], path.nvsd.predict(X_new).isel(tau=2), 1e-12)
+        close(again.nvsd.debias(X, y).nvsd.predict(X_new)[0], whole.isel(tau=2), 1e-12)
+
+
+def test_paths_of_different_data_are_not_one_path(X_new) -> None:
+    path = make(Gaussian(1.5)).isel(mu=0)
+    other = path.assign(x_mean=path.x_mean + 1)
+    joined = xr.concat([path, other], "tau", data_vars="all")
+    with pytest.raises(ValueError, match="x_mean differs along tau, so these are paths of diff"):
+        joined.nvsd.predict(X_new)
+
+
 @pytest.mark.parametrize("kernel", [Gaussian(1.5), Polynomial(2)], ids=str)
 def test_the_order_of_the_dimensions_does_not_matter(kernel, X_new) -> None:
     path = make(kernel)

@@ -184,7 +184,6 @@ def test_without_nu_inputs_that_are_all_but_equal_are_refused() -> None:
         nvsd.nvsd_path(points, y, kernel=Linear(), nu=0)
 
 
-@pytest.mark.filterwarnings("ignore:overflow encountered", "ignore:invalid value encountered")
 @pytest.mark.parametrize("kind", ["derivative", "monomial", "factor", "matrix-free"])
 def test_a_kernel_beyond_floating_point_numbers_is_refused(kind: str) -> None:
     with pytest.raises(ValueError, match=r"^the values of the kernel are too large .*; standard"):

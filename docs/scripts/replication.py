@@ -62,12 +62,12 @@ READINGS = """## What the paper leaves open, and how it was read
   Here too a second table has the width chosen on validation data, for all kernel methods alike:
   0.5, 1, 2, 4 or 8 times that one. EN has a cubic kernel, without a width, and is the same in both.
 - On the real data only the error of the predictions can be judged, so validation error alone
-  chooses the set (`rule="min"`), as it does for all other methods; where inputs have groups, sets of
-  groups compete with sets of inputs. This was decided on four replications that are not reported,
+  chooses the set (`rule="min"`), as it does for all other methods; where inputs have groups, sets
+  of groups compete with sets of inputs. It was decided on four replications that are not reported,
   after the first four of those reported had been seen with the default rule, which prefers sets
   that stand out clearly; that rule's row is `pool`.
-- HSIC Lasso, the authors' package, is stronger than printed: {hsic}. Its size is chosen on validation
-  data, and it gets the same refit.
+- HSIC Lasso, the authors' package, is stronger than printed: {hsic}. Its size is chosen on
+  validation data, and it gets the same refit.
 """
 
 TRUE_INPUTS = "Kernel ridge on the true inputs of E3, mean RMSE:"
@@ -154,8 +154,9 @@ def score(tables: list[Report]) -> str:
                     ]
                 )
                 lost += [
-                    f"- Table {table.name[-1]}, {block.block.title}, {v.column}, {name}: {v.ours:.3g} against "
-                    f"{v.rival_mean:.3g} of {METHODS[v.rival].label} (p = {v.p_value:.2g})."
+                    f"- Table {table.name[-1]}, {block.block.title}, {v.column}, {name}: "
+                    f"{v.ours:.3g} against {v.rival_mean:.3g} of {METHODS[v.rival].label} "
+                    f"(p = {v.p_value:.2g})."
                     for v in rival
                 ]
     head = ["table", "measure", "no worse than every competitor", "no worse than the paper's best"]
