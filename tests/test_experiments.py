@@ -386,6 +386,21 @@ def test_significance_is_that_of_the_signed_rank_test(rng: np.random.Generator) 
         assert p_value(few, other) == pytest.approx(wilcoxon(few, other).pvalue)
 
 
+def test_a_slow_method_is_compared_on_the_replications_that_it_has(finished: Path) -> None:
+    data = collect(records_in(finished, "E1"), "E1").isel(replication=[0, 0, 0])
+    ours, rival = (list(data.method.values).index(key) for key in ("pool-groups", "krls"))
+    data.rmse.values[:, 0] = np.nan
+    data.rmse.values[ours, 0], data.rmse.values[rival, 0] = [1, 2, 9], [3, 4, np.nan]
+    block = report("table1", {"E1": data}).blocks[0]
+    verdict = next(v for v in block.verdicts if v.measure == "rmse")
+    assert (verdict.ours, verdict.ours_there, verdict.rival_mean) == (4.0, 1.5, 3.5)
+    cells = {key: row[0] for key, row in block.cells["rmse"].items() if row[0].replications}
+    assert [(key, cell.best) for key, cell in cells.items()] == [
+        ("krls", False),
+        ("pool-groups", True),
+    ]
+
+
 def test_every_number_of_the_paper_has_a_method_and_a_column() -> None:
     for blocks in TABLES.values():
         for block in blocks:

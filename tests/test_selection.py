@@ -17,8 +17,9 @@ from sklearn.model_selection import KFold, ShuffleSplit
 import nvsd
 from nvsd.kernels import Gaussian, Linear, Matern52, Polynomial, widened
 from nvsd.penalties import ElasticNet, GroupLasso, Lasso, SparseGroupLasso
-from nvsd.selection import METHODS, select
+from nvsd.selection import METHODS, elimination, select
 from nvsd.selection.candidates import Candidate, Judged, judge
+from nvsd.selection.elimination import _guides
 from nvsd.selection.inputs import make_task
 from nvsd.selection.pooling import default_methods
 
@@ -356,6 +357,35 @@ def test_pool_is_never_worse_than_its_parts():
     assert pool.history.sizes["step"] == sum(part.history.sizes["step"] for part in parts)
     two = choose(methods=["eliminate", "support"])
     assert set(two.history["method"].values) == {"eliminate", "support"}
+
+
+def test_gaussian_kernels_help_out_a_polynomial_where_samples_are_few(monkeypatch):
+    problems = [problem(E1, 30, seed) for seed in range(4)]
+
+    def wrong_inputs():
+        found = [
+            select(train.X, train.y, kernel=CUBIC, validation=held_out, method="reweight")
+            for train, held_out in problems
+        ]
+        return found, sum(
+            int((result.support != train.support).sum())
+            for result, (train, _) in zip(found, problems, strict=True)
+        )
+
+    helped, few = wrong_inputs()
+    origins = {o for o in helped[0].history["origin"].values if "Gaussian" in o}
+    assert len(origins) == 6 * 3  # two nu, three widths, three rounds
+    monkeypatch.setattr(elimination, "GUIDES", ())
+    assert few < wrong_inputs()[1]
+
+
+def test_other_kernels_many_rows_and_repeated_rows_get_no_help():
+    X, y = additive(1001, 3)
+    for options in ({"kernel": Gaussian(2.0)}, {"kernel": CUBIC}):
+        assert not _guides(a_task(X, y, **options))
+    assert _guides(a_task(X[:1000], y[:1000], kernel=CUBIC))
+    repeated = np.repeat(X[:2], 25, axis=0)
+    assert not _guides(a_task(repeated, np.repeat(y[:2], 25), kernel=CUBIC))
 
 
 def test_pool_leaves_out_a_path_that_would_be_large():

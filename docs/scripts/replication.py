@@ -143,7 +143,7 @@ def score(tables: list[Report]) -> str:
                 verdicts = [v for v in block.verdicts if v.measure == measure]
                 if not verdicts:
                     continue
-                rival = [v for v in verdicts if v.ours > v.rival_mean]
+                rival = [v for v in verdicts if v.ours_there > v.rival_mean]
                 paper = [v for v in verdicts if round(v.ours, 2) > v.paper_best]
                 rows.append(
                     [
@@ -155,7 +155,7 @@ def score(tables: list[Report]) -> str:
                 )
                 lost += [
                     f"- Table {table.name[-1]}, {block.block.title}, {v.column}, {name}: "
-                    f"{v.ours:.3g} against {v.rival_mean:.3g} of {METHODS[v.rival].label} "
+                    f"{v.ours_there:.3g} against {v.rival_mean:.3g} of {METHODS[v.rival].label} "
                     f"(p = {v.p_value:.2g})."
                     for v in rival
                 ]

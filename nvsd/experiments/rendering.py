@@ -75,7 +75,7 @@ def _answers(v: Verdict) -> list[str]:
     rival = f"{METHODS[v.rival].label} {v.rival_mean:.2f}"
     paper = f"{METHODS[v.paper_method].label} {v.paper_best:.2f}"
     measure = "RMSE" if v.measure == "rmse" else "selection error"
-    fair = _answer(v.ours, v.rival_mean) + f" (p = {v.p_value:.2g})"
+    fair = _answer(v.ours_there, v.rival_mean) + f" (p = {v.p_value:.2g})"
     printed = _answer(round(v.ours, 2), v.paper_best)
     return [v.column, measure, f"{v.ours:.2f}", rival, fair, paper, printed]
 

@@ -133,12 +133,23 @@ class Cell(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """The two questions about one column and measure."""
+    """The two questions about one column and measure.
+
+    Attributes
+    ----------
+    ours : float
+        Mean over all our replications.
+    rival : str
+        The competitor that comes out best beside us.
+    ours_there, rival_mean : float
+        Both means over the replications that both have.
+    """
 
     column: str
     measure: str
     ours: float
     rival: str
+    ours_there: float
     rival_mean: float
     p_value: float
     paper_method: str
@@ -209,7 +220,10 @@ def _column(values: Mapping[str, Array], block: Block, measure: str, j: int) -> 
     means = {key: _mean(v) for key, v in values.items() if METHODS[key].family != "oracle"}
     # A small support is not in itself a good one.
     judged = measure == "rmse" or block.selection == "selection error"
-    lowest = min((m for m in means.values() if math.isfinite(m)), default=math.nan)
+    # Nor is a mean over fewer replications one to compare with.
+    count = {key: int(np.isfinite(values[key]).sum()) for key in means}
+    full = {key: mean for key, mean in means.items() if count[key] == max(count.values()) > 0}
+    lowest = min(full.values(), default=math.nan)
     rivals = [key for key in means if METHODS[key].family in RIVALS and math.isfinite(means[key])]
     cells = {}
     for key, v in values.items():
@@ -223,7 +237,7 @@ def _column(values: Mapping[str, Array], block: Block, measure: str, j: int) -> 
             float(np.median(v)) if len(v) else math.nan,
             len(v),
             math.nan if row is None else row[j],
-            judged and round(means.get(key, math.nan), 4) == round(lowest, 4),
+            judged and round(full.get(key, math.nan), 4) == round(lowest, 4),
             judged and mine and all(significantly_less(values[key], values[r]) for r in rivals),
         )
     return cells
@@ -232,15 +246,16 @@ def _column(values: Mapping[str, Array], block: Block, measure: str, j: int) -> 
 def _verdict(
     values: Mapping[str, Array], block: Block, measure: str, column: str, j: int
 ) -> Verdict | None:
-    means = {key: _mean(v) for key, v in values.items()}
-    rivals = [key for key, m in means.items() if METHODS[key].family in RIVALS and math.isfinite(m)]
-    if not rivals or not math.isfinite(means.get(block.ours, math.nan)):
+    ours = values.get(block.ours, np.empty(0))
+    pairs = {key: _paired(ours, v) for key, v in values.items() if METHODS[key].family in RIVALS}
+    means = {key: (_mean(a), _mean(b)) for key, (a, b) in pairs.items() if len(a)}
+    if not means:
         return None
-    rival = min(rivals, key=lambda key: means[key])
+    rival = min(means, key=lambda key: means[key][1] - means[key][0])
     printed = {key: row[j] for key, row in block.paper[measure].items() if not math.isnan(row[j])}
     best = min(printed, key=lambda key: printed[key])
-    p = p_value(values[block.ours], values[rival])
-    return Verdict(column, measure, means[block.ours], rival, means[rival], p, best, printed[best])
+    p = p_value(ours, values[rival])
+    return Verdict(column, measure, _mean(ours), rival, *means[rival], p, best, printed[best])
 
 
 def _mean(values: Array) -> float:
@@ -248,12 +263,17 @@ def _mean(values: Array) -> float:
     return float(finite.mean()) if len(finite) else math.nan
 
 
-def p_value(a: Array, b: Array) -> float:
-    """Wilcoxon signed-rank test, two-sided, over the replications that both have."""
+def _paired(a: Array, b: Array) -> tuple[Array, Array]:
+    """The replications that both have."""
     m = min(len(a), len(b))
     both = np.isfinite(a[:m]) & np.isfinite(b[:m])
-    difference = a[:m][both] - b[:m][both]
-    difference = difference[difference != 0]
+    return a[:m][both], b[:m][both]
+
+
+def p_value(a: Array, b: Array) -> float:
+    """Wilcoxon signed-rank test, two-sided, over the replications that both have."""
+    first, second = _paired(a, b)
+    difference = (first - second)[first != second]
     if not len(difference):
         return 1.0
     if len(difference) > FEW:
@@ -268,8 +288,7 @@ def significantly_less(a: Array, b: Array) -> bool:
     """Whether a is smaller at the 5 % level: the test is two-sided, the ranks decide the side."""
     if not p_value(a, b) < LEVEL:
         return False
-    m = min(len(a), len(b))
-    difference = a[:m] - b[:m]
-    difference = difference[np.isfinite(difference) & (difference != 0)]
+    first, second = _paired(a, b)
+    difference = (first - second)[first != second]
     ranks = np.argsort(np.argsort(np.abs(difference))) + 1.0
     return float(ranks[difference < 0].sum()) > float(ranks[difference > 0].sum())

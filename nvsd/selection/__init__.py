@@ -73,7 +73,8 @@ def select(
 
         - "eliminate": fit kernel ridge, drop the input with the smallest derivative norm, restrict
           the kernel to the rest, repeat;
-        - "reweight": scale every input by its derivative norm, refit, a few rounds; nested sets;
+        - "reweight": scale every input by its derivative norm, refit, a few rounds; nested sets,
+          with a polynomial kernel and few rows from Gaussian kernels too;
         - "support": the supports along the regularisation path, as in the paper;
         - "rank": nested sets by derivative norm at each τ of the path;
         - "adaptive": the same on several paths, each with weights from the one before;
