@@ -2,8 +2,9 @@
 
 The duality gap is exact for the matrices that a representation has computed. Where ν is small
 beside the rounding errors of the kernel (polynomials on data far from the origin, above all) these
-matrices may differ from those of the problem, and the gap with them. There objective and dual are
-evaluated once more, by products with the kernel alone, of the very coefficients that are returned.
+matrices may differ from those of the problem, and the gap with them. There the gap is computed once
+more, by products with the kernel alone, for the very coefficients that are returned, and what these
+products may be off by is added.
 """
 
 from __future__ import annotations
