@@ -314,6 +314,22 @@ def test_the_clearest_of_the_sets_with_all_but_the_least_error():
     assert judged([0, 2], [1.0, 1.01], 0.1, [1.0, 9.0]).best("clear") == 0
 
 
+def test_one_huge_error_does_not_make_bad_sets_as_good():
+    parts = np.ones((50, 2))
+    parts[:, 1] = 3.0
+    parts[0, 1] = 1000.0
+    share = np.full(50, 0.02)
+    error = share @ parts
+    se = (parts[:, 1] - parts[:, 0]).std() / np.sqrt(49)
+    assert error[1] < error[0] + 2 * se
+    candidates = [
+        Candidate(np.arange(4) < size, "rank", "", np.ones(4), clearness=value)
+        for size, value in ((2, 1.1), (4, 50.0))
+    ]
+    judged = Judged(candidates, error, parts, share, np.ones(2), np.zeros(2, dtype=int))
+    assert judged.best("clear") == judged.best("min") == 0
+
+
 def test_clearness_is_the_gap_between_the_norms():
     task = a_task(*additive(30, 4))
     norms = np.array([4.0, 0.5, 3.0, 1.0])
