@@ -260,6 +260,25 @@ def test_hsic_lasso_goes_on_where_inputs_repeat_each_other(rng: np.random.Genera
     assert not hasattr(np.linalg, "linalg")
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("most", "sizes"), [(2, [0, 1, 2, 4]), (0, [0, 4])])
+def test_hsic_lasso_has_the_sets_before_its_steps_go_round_in_circles(
+    most: int, sizes: list[int], rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = pytest.importorskip("pyHSICLasso").HSICLasso
+    regression = package.regression
+
+    def breaks(self, size: int, **settings) -> None:
+        if size > most:
+            raise IndexError("index (17) out of range")
+        regression(self, size, **settings)
+
+    monkeypatch.setattr(package, "regression", breaks)
+    X = rng.standard_normal((40, 4))
+    sets = hsic_sets(X, X[:, 0] ** 2 + X[:, 1])
+    assert [int(found.sum()) for found in sets] == sizes
+
+
 # --- records and tables -----------------------------------------------------------------------
 
 QUICK = ["lasso", "krls", "nvsd-l", "nvsd-gl", "pool-groups", "oracle"]

@@ -72,16 +72,27 @@ class HSICLasso(Method):
 
 def hsic_sets(X: Array, y: Array) -> list[Mask]:
     """The sets of inputs along the path of HSIC Lasso, from none to all."""
+    d = X.shape[1]
+    # It stops one step before the last input enters.
+    path = next(path for size in range(max(1, d - 1), -1, -1) if (path := _hsic(X, y, size)))
+    return [*path, np.ones(d, bool)]
+
+
+def _hsic(X: Array, y: Array, size: int) -> list[Mask]:
+    """The sets along its path up to so many inputs, or none where its steps go round in circles."""
     from pyHSICLasso import HSICLasso as Package
 
     d = X.shape[1]
+    if not size:
+        return [np.zeros(d, bool)]
     model = Package()
-    with _quiet():
-        model.input(np.ascontiguousarray(X), np.asarray(y))
-        # It stops one step before the last input enters.
-        model.regression(max(1, d - 1), B=0, M=1, max_neighbors=min(10, d - 1), n_jobs=1)
-    path = np.asarray(model.path) > 0
-    return [*path.T, np.ones(d, bool)]
+    try:
+        with _quiet():
+            model.input(np.ascontiguousarray(X), np.asarray(y))
+            model.regression(size, B=0, M=1, max_neighbors=min(10, d - 1), n_jobs=1)
+    except IndexError:  # after 4d steps it has no more room for them
+        return []
+    return list((np.asarray(model.path) > 0).T)
 
 
 @contextlib.contextmanager
