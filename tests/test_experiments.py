@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import importlib
 import math
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -7,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from experiment_problems import records, write_real
+from experiment_problems import ROOT, records, write_real
 from joblib import parallel_config
 from scipy.stats import wilcoxon
 from sklearn.kernel_ridge import KernelRidge
@@ -296,6 +297,27 @@ def test_a_task_alone_gives_what_it_gives_in_a_run(finished: Path) -> None:
     alone = compute(task)
     alone.pop("seconds")
     assert records(finished)[str(task.place)] == alone
+
+
+def test_the_page_on_replication_is_made_of_the_stored_results(
+    finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "docs" / "scripts"))
+    script = importlib.import_module("replication")
+    results = collect(records_in(finished, "E1"), "E1")
+    e3 = results.assign_attrs(experiment="E3").assign(rmse=results.rmse / 16)
+    save_results({"E1": results, "E3": e3}, tmp_path / "run")
+    script.main(["--from", str(tmp_path / "run"), "--docs", str(tmp_path)])
+    once = (tmp_path / "replication.md").read_text()
+    oracle = float(e3.rmse.sel({"method": "oracle"}).mean())
+    assert f"| width 4 | {oracle:.2f} " in once
+    chosen = results.support.sel({"method": "nvsd-l"}).sum("feature")
+    assert f"| NVSD(L)  | {float(chosen.mean()):.1f} / " in once
+    assert "3 replications" in once
+    assert "## Table 1" in once
+    assert "## Table 3" not in once
+    script.main(["--docs", str(tmp_path)])
+    assert (tmp_path / "replication.md").read_text() == once
 
 
 def test_what_is_done_is_not_done_again(finished: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import subprocess
 from datetime import date
-from importlib.metadata import version
+from importlib.metadata import distributions
 from pathlib import Path
 
 
@@ -30,5 +30,6 @@ def today() -> str:
 
 
 def versions(*packages: str) -> str:
-    """Names and versions of packages."""
-    return ", ".join(f"{name} {version(name)}" for name in packages)
+    """Names and versions of the packages that are installed."""
+    found = {d.name.lower(): d.version for d in distributions()}
+    return ", ".join(f"{name} {found[name.lower()]}" for name in packages if name.lower() in found)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 
 from nvsd.experiments.methods import METHODS
-from nvsd.experiments.tables import LEVEL, BlockReport, Cell, Report, Verdict
+from nvsd.experiments.tables import LEVEL, BlockReport, Cell, Report, Verdict, compared
 
 LEGEND = (
     "Mean ± standard error (median) over the replications, and in brackets the paper's mean. Best "
@@ -81,10 +81,9 @@ def _answers(v: Verdict) -> list[str]:
 
 
 def _answer(ours: float, other: float) -> str:
-    if ours < other:
-        return "yes"
-    if ours == other:
-        return "equal"
+    sign = compared(ours, other)
+    if sign <= 0:
+        return "yes" if sign else "equal"
     share = f", {(ours - other) / other:.0%}" if other > 0 else ""
     return f"no, by {ours - other:.2f}{share}"
 

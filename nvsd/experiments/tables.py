@@ -258,6 +258,11 @@ def _verdict(
     return Verdict(column, measure, _mean(ours), rival, *means[rival], p, best, printed[best])
 
 
+def compared(ours: float, other: float) -> int:
+    """-1 if ours is less, 1 if it is greater, 0 if they differ by rounding at most."""
+    return 0 if math.isclose(ours, other, rel_tol=1e-9, abs_tol=1e-12) else 1 - 2 * (ours < other)
+
+
 def _mean(values: Array) -> float:
     finite = values[np.isfinite(values)]
     return float(finite.mean()) if len(finite) else math.nan
