@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from nvsd._checks import check_points, check_target
 from nvsd.blocks import rows_of
+from nvsd.choice import refuse_large_ridge
 from nvsd.kernels import Kernel
 from nvsd.landmarks import evaluate_landmarks
 from nvsd.monomials import Monomials, degree_and_offset
@@ -92,7 +93,7 @@ class PathAccessor:
         Parameters
         ----------
         X, y : arrays
-            The samples to fit, usually those of the path.
+            The samples to fit, usually those of the path; y is centred.
         nu : float or sequence of float, optional
             Weight of the squared norm; several need validation data to choose from. By default
             that of the path, or with validation data a wide grid.
@@ -113,9 +114,11 @@ class PathAccessor:
             With the same accessor: ``debiased.nvsd.predict(X_new)``.
         """
         kernel, target = kernel_of(self._dataset), None
+        self._check_one_path()
         if value_points is None:
             points = self._scaled(X)
             target = check_target(y, len(points))
+            refuse_large_ridge(len(points))
             fit_on = partial(fit_ridge, points, target)
         else:
             rows = rows_of(X, y).scaled(*(self._dataset[name].values for name in SCALES))
@@ -171,6 +174,7 @@ class PathAccessor:
 
     def _scaled(self, X: ArrayLike) -> Array:
         """Points as the kernel sees them."""
+        self._check_one_path()
         features = [str(name) for name in self._dataset["feature"].values]
         columns = getattr(X, "columns", None)
         if columns is not None:
@@ -190,6 +194,23 @@ class PathAccessor:
         data = self._dataset
         scaled: Array = (points - data["x_mean"].values) / data["x_scale"].values
         return scaled
+
+    def _check_one_path(self) -> None:
+        """Refuse several paths that were joined, and one that is no longer whole."""
+        joined = [dim for dim in self._leading if dim not in ("tau", "mu")]
+        if joined:
+            raise ValueError(
+                f"the Dataset joins several paths along {joined[0]}; take one of them, as in "
+                f"path.isel({joined[0]}=0)."
+            )
+        for dim, attribute in (("feature", "n_features"), ("sample", "n_sections")):
+            size = self._dataset.sizes.get(dim, 0)
+            whole = int(self._dataset.attrs.get(attribute, size))
+            if size != whole:
+                raise ValueError(
+                    f"the Dataset has {size} of {whole} along {dim}, and f is made of all of them; "
+                    "use the path as it was before that selection."
+                )
 
     @property
     def _leading(self) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import os
+from pathlib import Path
 from typing import NamedTuple
 
 from nvsd.features import MonomialSpace
@@ -15,7 +16,8 @@ from nvsd.monomials import degree_and_offset, n_monomials
 KINDS = ("derivative", "matrix-free", "monomial", "factor", "landmarks")
 
 CALL = 2e7  # flops that could be done in the time that numpy takes for the calls of a product
-VECTORS = 450  # of size nd that the iteration and a path of 50 points hold
+VECTORS, VECTORS_FOR = 450, 50  # of size nd that the iteration and a path of 50 points hold
+RIDGE_MATRICES = 4  # of n by n that kernel ridge has at once: K, its eigenvectors, their workspace
 logger = logging.getLogger("nvsd")
 
 
@@ -141,16 +143,45 @@ def _instead(kind: str, costs: dict[str, Cost]) -> str:
     )
 
 
+def refuse_large_ridge(n: int) -> None:
+    """Refuse kernel ridge on so many rows that its matrices do not fit in memory."""
+    needed, limit = RIDGE_MATRICES * 8.0 * n**2, available_memory()
+    if needed > limit:
+        raise ValueError(
+            f"kernel ridge on {n} rows would need {needed / 2**30:.1f} GiB and "
+            f"{limit / 2**30:.1f} GiB are free; give value_points=1000, or fewer rows."
+        )
+
+
+def refuse_long_path(n_functions: int, size: int, max_memory: float | None) -> None:
+    """Refuse more τ and μ than fit in memory, each with vectors of a size."""
+    needed = 8.0 * VECTORS / VECTORS_FOR * n_functions * size
+    limit = available_memory() if max_memory is None else max_memory
+    if n_functions > VECTORS_FOR and needed > limit:
+        raise ValueError(
+            f"a path of {n_functions} functions would need {needed / 2**30:.1f} GiB and "
+            f"{limit / 2**30:.1f} GiB are allowed; give fewer tau or mu at a time."
+        )
+
+
 def available_memory() -> float:
-    """Bytes that can be allocated without swapping."""
+    """Bytes that can be allocated without swapping, in a container within its limit."""
     try:
         with open("/proc/meminfo") as file:
-            for line in file:
-                if line.startswith("MemAvailable:"):
-                    return float(line.split()[1]) * 1024
-    except OSError:
-        pass
+            lines = dict(line.split(":") for line in file)
+        free = float(lines["MemAvailable"].split()[0]) * 1024
+    except (OSError, KeyError, ValueError):
+        try:
+            free = float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+        except (ValueError, OSError, AttributeError):
+            free = math.inf
+    return min(free, _left_in_container())
+
+
+def _left_in_container(folder: str = "/sys/fs/cgroup") -> float:
+    """Bytes between the limit of a control group and what it uses."""
     try:
-        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    except (ValueError, OSError, AttributeError):
+        used, limit = (Path(folder, f"memory.{name}").read_text() for name in ("current", "max"))
+        return max(0.0, float(limit) - float(used))
+    except (OSError, ValueError):  # there is no group, or its limit is "max"
         return math.inf

@@ -100,13 +100,12 @@ def select(
         need another width.
     rule : {"clear", "min", "1se"}
         "min" chooses the candidate of least error, of equal ones the smaller. "clear" chooses among
-        those whose error is larger by less than two standard errors of the difference (its
-        logarithm, over parts of the data, by less than three): the one with the widest gap, as a
-        ratio, between the derivative norms inside and outside. Inputs that repeat each other have
-        equal norms, and are kept or dropped together, where errors alone would leave it to chance.
-        That needs validation data: folds judge the way to a set, which leads to another set in each
-        of them, and "clear" is then "min". "1se" chooses the smallest candidate within a standard
-        error of the least.
+        those whose error is larger by at most a twentieth, and by less than two standard errors of
+        the difference: the one with the widest gap, as a ratio, between the derivative norms inside
+        and outside. Inputs that repeat each other have equal norms, and are kept or dropped
+        together, where errors alone would leave it to chance. That needs validation data: folds
+        judge the way to a set, which leads to another set in each of them, and "clear" is then
+        "min". "1se" chooses the smallest candidate within a standard error of the least.
     standardize : bool
         Whether to centre the inputs and scale them to unit variance.
     value_points : int, optional

@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 TIE = 1e-9  # relative differences of errors that are rounding
 NOISE = 2.0  # standard errors of a difference of errors that may be chance
-LOG_NOISE = 3.0  # the same for their logarithms, which guard against single huge errors only
+SLACK = 1.05  # what a set may cost to be a clear one, however uncertain errors are
 PARTS = 50  # into which validation data are divided for standard errors
 
 
@@ -90,23 +90,14 @@ class Judged:
         if rule == "1se":
             near = self.error <= self.error[least] * (1 + TIE) + self.error_se[least]
         elif rule == "clear" and self.of_sets and size[least]:  # if the mean is best, so be it
-            near |= self._as_good_as(least)
+            # Compared on the same data: what makes all errors large or small does not count.
+            difference = self.parts - self.parts[:, [least]]
+            chance = NOISE * _standard_error(difference, self.share)
+            near |= (self.error <= self.error[least] + chance) & (
+                self.error <= SLACK * self.error[least]
+            )
             first = np.array([-candidate.clearness for candidate in self.candidates])
         return int(min(np.flatnonzero(near), key=lambda i: (first[i], size[i], self.error[i])))
-
-    def _as_good_as(self, least: int) -> Mask:
-        """Whose errors are larger by no more than chance.
-
-        They are compared on the same data: what makes all errors large or small does not count. A
-        single huge error makes every mean uncertain and hides that all others are larger too, so
-        their logarithms are asked as well.
-        """
-        logarithms = np.log(np.maximum(self.parts, TIE * self.error[least]))
-        near = np.ones(len(self.error), dtype=bool)
-        for parts, noise in ((self.parts, NOISE), (logarithms, LOG_NOISE)):
-            difference = parts - parts[:, [least]]
-            near &= self.share @ difference <= noise * _standard_error(difference, self.share)
-        return near
 
 
 def judge(task: Task, method: Method, tick: Tick = None) -> Judged:

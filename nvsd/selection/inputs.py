@@ -11,14 +11,12 @@ from sklearn.model_selection import KFold
 
 from nvsd._checks import check_points, check_positive, check_target, is_number
 from nvsd.blocks import ArrayRows
-from nvsd.choice import available_memory
+from nvsd.choice import refuse_large_ridge
 from nvsd.kernels import Gaussian, Kernel, neighbour_width, widened
 from nvsd.penalties import GroupLasso, Groups, Lasso, Penalty
 from nvsd.prepare import check_non_negative
 from nvsd.ridge import default_nus
 from nvsd.selection.task import Array, Mask, Task
-
-MATRICES = 4  # of n by n that kernel ridge has at once: K, its eigenvectors and their workspace
 
 
 class Inputs(NamedTuple):
@@ -106,12 +104,7 @@ def _value_points(value_points: int | None, n: int) -> int | None:
     """The number of kernel sections; all rows are refused where their matrices would not fit."""
     if value_points is not None:
         return check_count("value_points", value_points)
-    needed, limit = MATRICES * 8.0 * n**2, available_memory()
-    if needed > limit:
-        raise ValueError(
-            f"kernel ridge on {n} rows would need {needed / 2**30:.1f} GiB and "
-            f"{limit / 2**30:.1f} GiB are free; give value_points=1000, or fewer rows."
-        )
+    refuse_large_ridge(n)
     return None
 
 

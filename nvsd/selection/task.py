@@ -110,7 +110,8 @@ class Task:
     def clearness(self, norms: Array, support: Mask) -> float:
         """Norm of the weakest unit in a set over that of the strongest outside.
 
-        1 for the set of all, 0 for the empty one; inf where all norms outside are 0.
+        1 for the set of all, 0 for the empty one. 1 too where all norms outside are 0: f is flat
+        in these inputs at the samples, which says little of other points.
         """
         strength = self.unit_norms(norms)
         inside = np.zeros(len(strength), dtype=bool)
@@ -118,7 +119,7 @@ class Task:
         if inside.all() or not inside.any():
             return float(inside.any())
         strongest = float(strength[~inside].max())
-        return float(strength[inside].min()) / strongest if strongest > 0 else np.inf
+        return float(strength[inside].min()) / strongest if strongest > 0 else 1.0
 
     @cached_property
     def points(self) -> Array | None:

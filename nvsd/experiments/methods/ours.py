@@ -82,5 +82,6 @@ class LeastError(Selected):
         return best_of(Selected.fit(replace(self, groups=way), split) for way in ways)
 
     def applies(self, experiment: Experiment, groups: bool) -> bool:
-        """On real data, where tables judge the error of the predictions and nothing else."""
-        return not experiment.synthetic and super().applies(experiment, groups)
+        """With groups on real data, where tables judge the error of the predictions alone."""
+        judged = not (self.groups and experiment.synthetic)
+        return judged and super().applies(experiment, groups)
