@@ -8,6 +8,7 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[np.float64]
@@ -78,6 +79,8 @@ def check_samples(X: ArrayLike) -> tuple[Array, tuple[str, ...]]:
 def feature_names(X: object, d: int) -> tuple[str, ...]:
     """The names of the columns, as strings, or x0, x1, ... if they have none."""
     columns: Iterable[object] | None = getattr(X, "columns", None)
+    if isinstance(X, xr.DataArray):
+        columns = X.indexes.get(X.dims[-1])
     if columns is None:
         return tuple(f"x{a}" for a in range(d))
     features = tuple(str(name) for name in columns)

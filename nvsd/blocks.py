@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Self, TypeVar
 
 import numpy as np
+import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from nvsd._checks import check_points, check_samples, check_target, feature_names
@@ -74,6 +75,10 @@ class Rows(ABC):
     @abstractmethod
     def points(self) -> Array:
         """X of all rows at once."""
+
+    def target(self) -> Array:
+        """y of all rows at once, where it was given with X."""
+        raise ValueError("y comes in blocks; give it as an array to have it all at once.")
 
     def standardized(self) -> Self:
         """The same rows, centred and scaled to unit variance, at the price of one more pass."""
@@ -177,6 +182,10 @@ class ArrayRows(Rows):
         """X of all rows at once."""
         return self._scaled(check_points(self.X))
 
+    def target(self) -> Array:
+        """y of all rows at once, where it was given with X."""
+        return np.asarray(self.y)
+
     def with_target(self, y: ArrayLike) -> ArrayRows:
         """The same rows with another y."""
         rows = copy(self)
@@ -274,7 +283,14 @@ def checked_block(X: ArrayLike, y: ArrayLike | None) -> tuple[Array, Array | Non
 
 def rows_of(X: Any, y: Any = None, progress: bool | None = None) -> Rows:
     """The rows of whatever the user gave as X and y."""
-    if hasattr(X, "__dask_graph__"):
+    if isinstance(X, xr.DataArray) and X.chunks is not None:
+        X = X.data
+    if isinstance(X, Mapping) or hasattr(X, "toarray"):
+        raise ValueError(
+            f"X is a {type(X).__name__}; give an array or a DataFrame, such as X.toarray() of a "
+            "sparse matrix."
+        )
+    if hasattr(X, "__dask_graph__") and not isinstance(X, xr.DataArray):
         from nvsd.dask_blocks import DaskRows
 
         return DaskRows(X, y, progress)

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from nvsd._checks import is_number
 from nvsd.admm import Points, Settings, Status
+from nvsd.choice import refuse_long_path
 from nvsd.continuation import FlatPoint, flat_point, solve_path, tau_grid, tighten
 from nvsd.features import FactorSpace
 from nvsd.kernels import Kernel
@@ -89,7 +90,8 @@ def nvsd_path(
     progress : bool, optional
         Show a progress bar; by default only in an interactive session on a terminal.
     **preparation
-        Further arguments of `prepare`: standardize, representation, s1, max_memory, checkpoint.
+        Further arguments of `prepare`: standardize, representation, value_points,
+        derivative_points, random_state, s1, max_memory, checkpoint.
 
     Returns
     -------
@@ -123,18 +125,19 @@ def nvsd_path(
     else:
         if nu is not None:
             preparation["nu"] = nu
-        prepared = prepare(X, y=y, kernel=kernel, progress=progress, **preparation)
-        y = None if prepared.has_target else y
+        prepared, y = prepare(X, y=y, kernel=kernel, progress=progress, **preparation), None
     penalty = Lasso() if penalty is None else penalty
     if not isinstance(penalty, Penalty):
         raise ValueError(f"penalty = {penalty!r} is no penalty; give one of nvsd.penalties.")
     settings = _settings(tol, max_iter, quadratic)
+    max_memory = preparation.get("max_memory")
     problem, y_mean = prepared.problem(y, center)
     _check_scale(problem.scale)
     penalties = penalty.split() if isinstance(penalty, ElasticNet) else (penalty,)
     bounds = [each.bind(prepared.features) for each in penalties]
     flats = [_flat(problem, bound, settings, taus is None) for bound in bounds]
     grid = _grid(taus, n_taus, tau_ratio, flats)
+    refuse_long_path(len(grid) * len(bounds), int(np.prod(problem.shape)), max_memory)
     with progress_bar(progress, len(grid) * len(bounds), "path", "tau") as tick:
         solved = [
             _solve(prepared, problem, bound, grid, flat, settings, tick)

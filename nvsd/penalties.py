@@ -20,6 +20,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nvsd._checks import is_number
+
 Array = NDArray[np.float64]
 Features = int | Iterable[object]
 Groups = Sequence[str | int] | Mapping[str, Sequence[str | int]]
@@ -342,22 +344,39 @@ class _FrozenDict(dict[str, Any]):
 def _checked_weights(weights: object) -> Weights | None:
     if weights is None:
         return None
+    weights = _by_name(weights)
     if isinstance(weights, Mapping):
         return _FrozenDict({str(key): _number(w, "a weight") for key, w in weights.items()})
     return tuple(_number(w, "a weight") for w in _listed(weights, "weights"))
 
 
 def _checked_groups(groups: object) -> Groups:
+    labels = _by_name(groups)
+    if labels is not groups:  # {feature: group}
+        features = list(labels)
+        groups = {group: [f for f in features if labels[f] == group] for group in labels.values()}
     if not isinstance(groups, Mapping):
         return tuple(map(_key, _listed(groups, "groups")))
     members = {str(_key(name)): _listed(given, f"group {name}") for name, given in groups.items()}
     return _FrozenDict({name: tuple(map(_key, given)) for name, given in members.items()})
 
 
+def _by_name(values: Any) -> Any:
+    """A pandas Series as a dict, unless its index only counts; all else as it is."""
+    index = getattr(values, "index", None)
+    if isinstance(values, Sequence | Mapping) or index is None or callable(index):
+        return values
+    names = list(index)
+    return values if names == list(range(len(names))) else dict(zip(names, values, strict=True))
+
+
 def _checked_mu(mu: object) -> float | tuple[float, ...]:
     if isinstance(mu, Real):
         return _number(mu, "mu", 1)
-    return tuple(_number(one, "mu", 1) for one in _listed(mu, "mu"))
+    values = tuple(_number(one, "mu", 1) for one in _listed(mu, "mu"))
+    repeated = [value for i, value in enumerate(values) if value in values[:i]]
+    _refuse(repeated, "the values of mu must be distinct, but there are several")
+    return values
 
 
 _CHECKS: dict[str, Callable[[object], object]] = {
@@ -375,7 +394,7 @@ def _key(name: object) -> str | int:
 
 
 def _number(value: object, what: str, largest: float = np.finfo(float).max) -> float:
-    if isinstance(value, Real) and 0 <= float(value) <= largest:
+    if isinstance(value, Real) and is_number(value) and 0 <= float(value) <= largest:
         return float(value)
     allowed = "between 0 and 1" if largest == 1 else "finite and not negative"
     raise ValueError(f"{what} is {value!r}: it must be a number {allowed}.")

@@ -32,6 +32,8 @@ __all__ = [
 
 Array = NDArray[np.float64]
 
+ROUNDING = 8 * float(np.finfo(float).eps)  # of a mean, relative to the largest of its terms
+
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
@@ -70,19 +72,22 @@ class Prepared:
 
     @property
     def has_target(self) -> bool:
-        """Whether y was read together with X."""
-        return isinstance(self.representation, SummedSpace) and self.rows.has_target
+        """Whether y was given together with X."""
+        return self.rows.has_target
 
     def problem(self, y: ArrayLike | None, center: bool) -> tuple[Problem, float]:
         """The problem for y, or for the y that was read with X; and the mean taken off it."""
-        if y is not None:
-            target = check_target(y, self.representation.n)
-            y_mean = float(target.mean()) if center else 0.0
-            return self.representation.problem(target - y_mean), y_mean
-        if not isinstance(self.representation, SummedSpace) or not self.rows.has_target:
+        if y is None and not self.has_target:
             raise ValueError("y is missing; give one number for each row of X.")
-        y_mean = self.representation.moments.y_mean if center else 0.0
-        return self.representation.own_problem(y_mean), y_mean
+        if y is None and isinstance(self.representation, SummedSpace):
+            y_mean = self.representation.moments.y_mean if center else 0.0
+            return self.representation.own_problem(y_mean), y_mean
+        target = check_target(self.rows.target() if y is None else y, self.representation.n)
+        y_mean = float(target.mean()) if center else 0.0
+        centred = target - y_mean
+        if np.abs(centred).max() <= ROUNDING * np.abs(target).max():
+            centred = np.zeros_like(target)  # a constant whose mean was rounded
+        return self.representation.problem(centred), y_mean
 
 
 def prepare(
@@ -110,21 +115,22 @@ def prepare(
         large to be kept, are read once, in bounded memory; that needs a polynomial kernel, or
         landmarks.
     y : (n,) array, memory map or Dask array, optional
-        The target, to be read in the same pass as X when there are many rows: then
+        The target, read in the same pass as X when there are many rows: then
         ``nvsd_path(prepared)`` needs none.
     kernel : Kernel, optional
         By default Gaussian, its width the median distance to the 20 nearest neighbours, among the
         derivative points if there are landmarks.
     nu : float
-        Weight ν ≥ 0 of the squared RKHS norm. Zero needs a polynomial kernel and more samples than
-        monomials.
+        Weight ν ≥ 0 of the squared RKHS norm. Zero needs a polynomial kernel and at least as
+        many samples as monomials.
     standardize : bool
         Whether to centre the inputs and scale them to unit variance; constant inputs are only
         centred. Blocks are then read twice.
-    representation : {"auto", "derivative", "monomial", "factor", "landmarks"}
-        "derivative" works with the nd derivatives and any kernel, "monomial" with the explicit
-        features of a polynomial kernel, "factor" with a pivoted Cholesky factor of the joint Gram
-        matrix; "auto" takes the cheapest. "landmarks" approximates, see `nvsd.landmarks`.
+    representation : {"auto", "derivative", "matrix-free", "monomial", "factor", "landmarks"}
+        "derivative" works with the nd derivatives and any kernel, "matrix-free" too, but without a
+        matrix of order nd, "monomial" with the explicit features of a polynomial kernel, "factor"
+        with a pivoted Cholesky factor of the joint Gram matrix; "auto" takes the cheapest.
+        "landmarks" approximates, see `nvsd.landmarks`.
     value_points, derivative_points : int or sequence of int, optional
         Landmarks: how many rows to draw, or which ones. By default there are as many of one kind
         as of the other, and so many that f is made of about 3000 functions, of which each value

@@ -37,8 +37,8 @@ VARIABLES: dict[str, tuple[tuple[str, ...], str]] = {
     "gap": (("tau",), "duality gap: upper bound on objective minus its minimum"),
     "primal_residual": (("tau",), "norm of Z theta - phi, scaled by 1/sqrt(n)"),
     "dual_residual": (("tau",), "kappa times the norm of the last change of phi"),
-    "kappa": (("tau",), "last step size of ADMM; 0 where none was needed"),
-    "n_iter": (("tau",), "iterations of ADMM"),
+    "kappa": (("tau",), "last step size of the iteration; 0 where none was needed"),
+    "n_iter": (("tau",), "iterations"),
     "status": (("tau",), "how the iteration ended"),
     "alpha": (("tau", "sample"), "coefficients of the kernel sections"),
     "beta": (("tau", "feature", "sample"), "coefficients of the kernel derivatives"),
@@ -121,11 +121,14 @@ def path_dataset(
         "penalty": penalty.to_json(),
         "representation": problem.representation.kind,
         "n_samples": n,
+        "n_features": len(prepared.features),
         "scale": float(problem.scale),
         "tol": float(tol),
         "nvsd_version": library_version(),
         **problem.representation.details,
     }
+    if "alpha" in data:
+        attrs["n_sections"] = n  # the samples at which f has kernel sections
     return make_dataset(data, coords, attrs)
 
 
@@ -236,5 +239,9 @@ def ridge_dataset(
     )
     names = ("tau", "mu", "feature", "group", "kernel")
     coords = {name: path.coords[name] for name in names if name in path.coords}
-    attrs = path.attrs | {"title": "kernel ridge on selected inputs", "representation": "ridge"}
+    attrs = path.attrs | {
+        "title": "kernel ridge on selected inputs",
+        "representation": "ridge",
+        "n_sections": len(points),
+    }
     return xr.Dataset(variables, coords=coords, attrs=attrs).merge(constant)

@@ -50,6 +50,8 @@ def verified(
         Beyond it, derivatives that are zero but for rounding are multiplied by ever larger τ.
     """
     gap = points.gap
+    if not problem.representation.nu:
+        X = None  # coefficients are those of least norm, and rounding has no ν to compare with
     if X is not None and _doubtful(kernel, X, problem.representation.nu):
         second, rounding = _second_gap(points, problem, penalty, kernel, X)
         differs = second > gap + ROUNDING * problem.scale
@@ -59,7 +61,7 @@ def verified(
     beyond = (points.status == Status.CLOSED_FORM) & (points.tau > tau_max) & (tau_max > 0)
     allowed = ROUNDING * np.divide(points.tau, tau_max, out=np.ones_like(gap), where=beyond)
     limit = np.maximum(tol, allowed) * problem.scale
-    status = np.where(gap > limit, Status.MAX_ITER, points.status)
+    status = np.where(gap <= limit, points.status, Status.MAX_ITER)  # NaN is no convergence
     return replace(points, gap=gap, status=status)
 
 

@@ -304,3 +304,41 @@ def test_bad_refits_are_refused_in_one_sentence(bad: dict) -> None:
     arguments = {"X": X, "y": y} | bad
     with pytest.raises(ValueError, match=r"\A[^\n]+; [^\n]+\.\Z"):
         make(Gaussian(1.5)).nvsd.debias(**arguments)
+
+
+# What is no path any more.
+
+
+@pytest.mark.parametrize(
+    ("cut", "columns"),
+    [({"sample": [0, 1]}, D), ({"feature": [0, 2]}, 2)],
+    ids=["sample", "feature"],
+)
+def test_a_path_without_some_of_its_samples_or_inputs_is_refused(cut, columns, X_new) -> None:
+    (dim,) = cut
+    path = make(Gaussian(1.5), several=False)
+    refits = path.nvsd.debias(*sample(11, N, D))
+    for whole in (path, refits):
+        assert whole.nvsd.predict(X_new).shape == (4, M)
+        for ask in ("predict", "gradient", "derivative_norm"):
+            with pytest.raises(ValueError, match=f"of . along {dim}, and f is made of all"):
+                getattr(whole.isel(cut).nvsd, ask)(X_new[:, :columns])
+
+
+def test_paths_that_were_joined_are_taken_apart_first(X_new) -> None:
+    paths = [make(Gaussian(1.5), several=False, nu=nu, taus=(0.1, 1.0)) for nu in (0.1, 0.01)]
+    joined = xr.concat(paths, "nu")
+    for ask in (joined.nvsd.predict, joined.nvsd.gradient, joined.nvsd.debias):
+        with pytest.raises(
+            ValueError, match=r"along nu; take one of them, as in path.isel\(nu=0\)"
+        ):
+            ask(X_new)
+    np.testing.assert_array_equal(
+        joined.isel(nu=1).nvsd.predict(X_new), paths[1].nvsd.predict(X_new)
+    )
+
+
+def test_a_refit_that_does_not_fit_in_memory_is_refused(monkeypatch) -> None:
+    monkeypatch.setattr("nvsd.choice.available_memory", lambda: 1000.0)
+    with pytest.raises(ValueError, match=r"kernel ridge on 9 rows would need .* value_points"):
+        make(Gaussian(1.5), several=False).nvsd.debias(*sample(11, N, D))

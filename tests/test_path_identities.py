@@ -12,6 +12,7 @@ from sklearn.kernel_ridge import KernelRidge
 
 import nvsd
 from nvsd.admm import Status
+from nvsd.continuation import flat_point
 from nvsd.kernels import Gaussian, Kernel, Linear, Matern52, Polynomial, neighbour_width
 from nvsd.penalties import ElasticNet, GroupLasso, Lasso, Penalty, SparseGroupLasso
 
@@ -150,6 +151,27 @@ def test_a_constant_target_gives_a_constant(kernel: Kernel, data) -> None:
     assert not path.derivative_norm.values.any()
     np.testing.assert_allclose(path.nvsd.predict(X), 2.5)
     np.testing.assert_array_equal(path.gap, 0)
+
+
+@pytest.mark.parametrize("value", [0.1, 0.3, -7e8, 1e-9])
+@pytest.mark.parametrize("n", [3, 7, 12])
+def test_nor_does_a_constant_whose_mean_is_rounded_select_anything(value: float, n: int) -> None:
+    X, _ = sample(0, n, 3)
+    path = solve(X, np.full(n, value), ROUGH, Lasso(), n_taus=3)
+    assert not path.derivative_norm.values.any()
+    np.testing.assert_allclose(path.nvsd.predict(X), value)
+
+
+def test_the_grid_is_not_wasted_on_empty_models_where_tau_max_is_a_bound() -> None:
+    data = nvsd.datasets.make_e1(30, seed=0)
+    X, y = data.X[:, :5], data.y  # nd = 150 > rank of Z
+    prepared = nvsd.prepare(X, kernel=Polynomial(3), nu=1e-3)
+    problem, _ = prepared.problem(y, True)
+    bound = flat_point(problem, Lasso().bind(prepared.features)).tau_max
+    path = nvsd.nvsd_path(prepared, y, tau_ratio=0.5, n_taus=8)
+    assert float(path.tau[0]) < 0.97 * bound
+    assert path.n_selected.values[0] == 0
+    assert (path.n_selected.values[2:] > 0).all()
 
 
 # Penalties that are special cases of others.

@@ -8,12 +8,15 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 from path_problems import sample
+from scipy.sparse import csr_array
 
 import nvsd
 import reference
 from nvsd import ConvergenceWarning
 from nvsd.admm import Status
+from nvsd.choice import _left_in_container
 from nvsd.kernels import Gaussian, Linear, Polynomial
 from nvsd.penalties import ElasticNet, GroupLasso, Lasso
 
@@ -31,6 +34,8 @@ def with_value(array: np.ndarray, value: float) -> np.ndarray:
 
 
 BAD_SAMPLES = {
+    "X is sparse": {"X": csr_array(X)},
+    "X is a dict": {"X": {"a": X[:, 0]}},
     "X is a vector": {"X": X[:, 0]},
     "X has three dimensions": {"X": X[None]},
     "X has no columns": {"X": X[:, :0]},
@@ -272,3 +277,51 @@ def test_a_progress_bar_only_where_it_is_asked_for(capsys) -> None:
     assert captured.err == ""
     nvsd.nvsd_path(X, Y, kernel=Gaussian(1.5), n_taus=3, progress=True)
     assert capsys.readouterr().out == ""  # a bar goes to the error stream
+
+
+# What is taken besides arrays.
+
+
+def test_a_data_array_names_its_inputs() -> None:
+    labelled = xr.DataArray(X, dims=("row", "sensor"), coords={"sensor": ["a", "b", "c"]})
+    path = nvsd.nvsd_path(**GOOD | {"X": labelled})
+    assert path.feature.values.tolist() == ["a", "b", "c"]
+    plain = nvsd.nvsd_path(**GOOD | {"X": xr.DataArray(X)})
+    assert plain.identical(nvsd.nvsd_path(**GOOD))
+    np.testing.assert_array_equal(path.beta, plain.beta)
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(1.5), Polynomial(2)], ids=str)
+def test_y_can_be_given_to_prepare(kernel) -> None:
+    prepared = nvsd.prepare(X, y=Y, kernel=kernel, nu=1e-2)
+    once = nvsd.nvsd_path(prepared, n_taus=3)
+    assert once.identical(nvsd.nvsd_path(X, Y, kernel=kernel, nu=1e-2, n_taus=3))
+    other = nvsd.nvsd_path(prepared, 2 * Y, n_taus=3)
+    np.testing.assert_allclose(other.tau, 2 * once.tau, rtol=1e-6)
+
+
+@pytest.mark.parametrize("kernel", [Linear(), Polynomial(2)], ids=str)
+def test_without_nu_a_factor_certifies_too(kernel) -> None:
+    many, target = sample(1, 20, 2)
+    paths = [
+        nvsd.nvsd_path(many, target, kernel=kernel, nu=0, representation=kind, taus=[0.3, 0.1])
+        for kind in ("factor", "monomial")
+    ]
+    for path in paths:
+        assert (path.gap.values <= 1e-6 * path.attrs["scale"]).all()
+        assert (path.status.values != Status.MAX_ITER).all()
+    apart = abs(paths[0].objective - paths[1].objective)
+    assert (apart <= paths[0].gap + paths[1].gap + 1e-12).all()
+
+
+def test_more_tau_than_fit_in_memory_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"a path of 4000 functions would need .* fewer tau"):
+        nvsd.nvsd_path(**GOOD | {"n_taus": 4000, "max_memory": 2e6})
+
+
+def test_memory_in_a_container_is_what_is_left_of_its_limit(tmp_path) -> None:
+    assert _left_in_container(str(tmp_path)) == np.inf
+    (tmp_path / "memory.current").write_text("700\n")
+    for limit, left in (("max\n", np.inf), ("1000\n", 300.0), ("600\n", 0.0)):
+        (tmp_path / "memory.max").write_text(limit)
+        assert _left_in_container(str(tmp_path)) == left

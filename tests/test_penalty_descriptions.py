@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from nvsd.penalties import ElasticNet, GroupLasso, Lasso, Penalty, SparseGroupLasso
@@ -24,6 +25,8 @@ FEATURES = ["age", "height", "weight", "sex", "dose"]
         {"b": ["age", "weight"], "a": ["height", "dose"], "c": ["sex"]},
         {"b": [0, 2], "a": np.array([1, 4]), "c": [3]},
         {"b": ("weight", 0), "a": (1, "dose"), "c": ("sex",)},
+        pd.Series(LABELS),
+        pd.Series(list("babca"), index=["weight", "dose", "age", "sex", "height"]),
     ],
 )
 def test_ways_to_give_groups(groups: Any) -> None:
@@ -145,3 +148,19 @@ def test_json_is_plain() -> None:
         "groups": {"a": [0]},
         "weights": None,
     }
+
+
+def test_a_series_of_weights_is_taken_by_name_unless_it_only_counts() -> None:
+    weights = pd.Series([5.0, 1.0, 4.0, 3.0, 2.0], index=[FEATURES[i] for i in (4, 0, 3, 2, 1)])
+    alone = np.eye(len(FEATURES))  # J of an input of norm 1 is its weight
+    np.testing.assert_allclose(Lasso(weights).bind(FEATURES).value(alone), [1, 2, 3, 4, 5])
+    counted = Lasso(weights.reset_index(drop=True)).bind(FEATURES)
+    np.testing.assert_allclose(counted.value(alone), weights)
+    with pytest.raises(ValueError, match="'dose', but there are also weights for 'colour'"):
+        Lasso(weights.rename({"age": "colour"})).bind(FEATURES)
+
+
+@pytest.mark.parametrize("mu", [[0.5, 0.5], True])
+def test_values_of_mu_are_distinct_numbers(mu: Any) -> None:
+    with pytest.raises(ValueError, match="mu"):
+        ElasticNet(mu)
