@@ -331,3 +331,19 @@ def test_report_is_a_page_about_the_path(
     assert main(["report", str(path), "--out", str(page), "--data", str(data)]) == 1
     assert "--target" in capsys.readouterr().err
     assert page.read_text() == text
+
+
+def test_a_report_judges_by_rows_that_were_not_fitted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = ("data.csv", "other.csv", "path.nc", "report.html")
+    data, other, path, page = (tmp_path / name for name in names)
+    for file, n, seed in ((data, 40, 0), (other, 25, 1)):
+        sample = make_e1(n, seed=seed)
+        pd.DataFrame(sample.X, columns=sample.names).assign(y=sample.y).to_csv(file, index=False)
+    assert main(["path", str(data), "--target", "y", "--n-taus", "5", "--out", str(path)]) == 0
+    report = ["report", str(path), "--out", str(page), "--target", "y"]
+    assert main([*report, "--data", str(other)]) == 1
+    assert "25 rows and the path was fitted to 40; give those, or" in capsys.readouterr().err
+    assert main([*report, "--data", str(data), "--validation", str(other)]) == 0
+    assert "25 held-out samples" in page.read_text()

@@ -50,6 +50,7 @@ WIDE = [
 SIZES = [1000, 5000, 10_000, 50_000]
 
 FULL = [
+    *grid("exact", problem=["E3, Gaussian", "E1, cubic"], n=[30, 50, 110, 200, 350, 500]),
     *grid("accuracy", shift=[0.0, 1.0, 10.0, 100.0], n=20_000),
     *grid("agreement", n=100_000, chunks=16),
     *grid("elimination", n=[100, 300, 1000], seed=[0, 1, 2]),
@@ -67,6 +68,7 @@ FULL = [
 ]
 
 QUICK = [
+    *grid("exact", problem=["E3, Gaussian", "E1, cubic"], n=[30, 50]),
     *grid("accuracy", shift=[0.0, 10.0], n=2000),
     *grid("agreement", n=2000, chunks=4),
     *grid("elimination", n=100, seed=0),

@@ -111,8 +111,11 @@ def _show(parser: argparse.ArgumentParser) -> None:
 def _report(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", metavar="FILE.nc", help="what nvsd path wrote")
     parser.add_argument("--out", required=True, metavar="FILE.html", help="the page to write")
-    parser.add_argument("--data", metavar="DATA", help="table of samples, to show the fit on")
-    parser.add_argument("--target", metavar="COLUMN", help="the column of DATA to explain")
+    parser.add_argument("--data", metavar="DATA", help="table of the samples, to show the fit on")
+    parser.add_argument(
+        "--validation", metavar="DATA", help="table of other rows: error curve and 1-SE point"
+    )
+    parser.add_argument("--target", metavar="COLUMN", help="the column of the tables to explain")
     parser.add_argument("--title", help="shown above the report")
     _reading(parser)
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from typing import Any
+
+import xarray as xr
 
 from nvsd.cli._model import separator
 from nvsd.cli._screen import say
@@ -16,13 +19,27 @@ def run(options: Namespace) -> None:
     path = read_path(options.path)
     if "tau" not in path.dims or "gap" not in path:
         raise ValueError("the file holds the refit of a selection; give what nvsd path wrote.")
-    X = y = None
-    if options.data is not None:
-        if options.target is None:
-            raise ValueError("--data needs --target COLUMN, the column to explain.")
-        table = read_table(options.data, separator(options))
-        features = {str(name) for name in path["feature"].values}
-        drop = [name for name in table.columns if name not in features | {options.target}]
-        X, y, _ = training_table(table, options.target, drop=drop, missing=options.missing)
-    write_report(path, options.out, X=X, y=y, title=options.title)
+    X, y = _table(path, options, "data") or (None, None)
+    rows = int(path.attrs.get("n_samples", 0))
+    if X is not None and rows and len(X) != rows:
+        raise ValueError(
+            f"--data has {len(X)} rows and the path was fitted to {rows}; give those, or other "
+            "rows as --validation."
+        )
+    held_out = _table(path, options, "validation")
+    write_report(path, options.out, X=X, y=y, validation=held_out, title=options.title)
     say(f"wrote {options.out}")
+
+
+def _table(path: xr.Dataset, options: Namespace, name: str) -> tuple[Any, Any] | None:
+    """Inputs and target of the table that an option names, if it was given."""
+    file = getattr(options, name)
+    if file is None:
+        return None
+    if options.target is None:
+        raise ValueError(f"--{name} needs --target COLUMN, the column to explain.")
+    table = read_table(file, separator(options))
+    features = {str(feature) for feature in path["feature"].values}
+    drop = [column for column in table.columns if column not in features | {options.target}]
+    X, y, _ = training_table(table, options.target, drop=drop, missing=options.missing)
+    return X, y

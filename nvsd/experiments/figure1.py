@@ -15,7 +15,7 @@ from nvsd.experiments.runner import Task
 from nvsd.experiments.store import read
 
 N, REPLICATION = 110, 16  # the paper's is "the 17th replication"
-SHOWN = ("krls", "spam", "hsic", "denovas", "nvsd-l", "nvsd-gl", "nvsd-en", OURS_GROUPS)
+SHOWN = ("krls", "spam", "hsic", "denovas", "xrfm", "nvsd-l", "nvsd-gl", "nvsd-en", OURS_GROUPS)
 ROWS = {"E3": "width 4", "E3-tuned": "width chosen"}
 AXES = ("x1", "x7")  # the first measurement of each of the two variables that matter
 

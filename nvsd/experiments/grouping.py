@@ -13,13 +13,13 @@ __all__ = ["GROUPS", "SIZES", "group_by_frequency"]
 # groups of three or four inputs.
 SIZES = {"CP": (5, 6, 5, 5), "EL": (4, 4, 3, 3, 3)}
 
-# One label per input, from the frequencies of NVSD(EN) on 2 replications that are not reported:
-# `nvsd replicate pilot`. Results of other groups are computed again.
+# One label per input, from the frequencies of NVSD(EN) on 20 replications that are not reported:
+# `nvsd replicate pilot --replications 20`. Results of other groups are computed again.
 GROUPS: dict[str, tuple[str, ...]] = {
     code: tuple(labels.split())
     for code, labels in {
-        "CP": "g2 g2 g1 g2 g2 g2 g3 g3 g3 g3 g3 g4 g4 g4 g4 g4 g1 g1 g1 g1 g2",
-        "EL": "g2 g3 g3 g3 g4 g1 g4 g1 g5 g1 g1 g2 g2 g4 g5 g5 g2",
+        "CP": "g3 g2 g1 g2 g3 g2 g3 g2 g2 g3 g4 g4 g4 g4 g3 g4 g1 g2 g1 g1 g1",
+        "EL": "g3 g1 g2 g4 g2 g1 g4 g1 g5 g1 g3 g3 g2 g4 g5 g5 g2",
     }.items()
 }
 

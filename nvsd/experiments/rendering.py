@@ -10,8 +10,8 @@ from nvsd.experiments.tables import LEVEL, BlockReport, Cell, Report, Verdict, c
 
 LEGEND = (
     "Mean ± standard error (median) over the replications, and in brackets the paper's mean. Best "
-    "mean in bold, the true inputs aside; underlined where an NVSD method is better than every "
-    f"other one, each by a Wilcoxon signed-rank test at {LEVEL:.0%}."
+    "mean in bold, the true inputs aside; underlined where an NVSD method is better than each "
+    f"baseline, linear model and competitor by a Wilcoxon signed-rank test at {LEVEL:.0%}."
 )
 
 TITLES = {
@@ -27,7 +27,7 @@ def to_markdown(report: Report) -> str:
     for block in report.blocks:
         for measure, name in (("rmse", "RMSE"), ("selection", block.block.selection)):
             parts += [f"### {block.block.title}: {name}", measures_table(block, measure)]
-        parts.append(verdict_table(block))
+        parts += [verdict_table(block, key) for key in block.block.ours]
     return "\n\n".join(parts) + "\n"
 
 
@@ -41,12 +41,12 @@ def measures_table(block: BlockReport, measure: str) -> str:
     return markdown_table(["method", *block.block.columns], rows)
 
 
-def verdict_table(block: BlockReport) -> str:
-    """The two questions, cell by cell."""
-    if not block.verdicts:
-        return "There is nothing to compare yet."
-    rows = [_answers(verdict) for verdict in block.verdicts]
-    ours = METHODS[block.block.ours].label
+def verdict_table(block: BlockReport, key: str) -> str:
+    """The two questions for one of our methods, cell by cell."""
+    ours = METHODS[key].label
+    rows = [_answers(verdict) for verdict in block.verdicts if verdict.method == key]
+    if not rows:
+        return f"There is nothing to compare `{ours}` with yet."
     head = ["column", "measure", ours, "best competitor", "better?", "paper's best", "better?"]
     return markdown_table(head, rows)
 

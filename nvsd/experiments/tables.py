@@ -66,11 +66,11 @@ class Block:
         ]
 
     @property
-    def ours(self) -> str:
-        """The method that stands for this library."""
-        if self.selection == "selection error":
-            return OURS_GROUPS if self.groups else OURS
-        return OURS_REAL_GROUPS if self.groups else OURS_REAL
+    def ours(self) -> tuple[str, ...]:
+        """The methods that stand for this library: without the groups and, if there are, with."""
+        real = self.selection != "selection error"
+        plain, grouped = (OURS_REAL, OURS_REAL_GROUPS) if real else (OURS, OURS_GROUPS)
+        return (plain, grouped) if self.groups else (plain,)
 
 
 def _by_size(name: str, title: str, paper: dict[str, paper_values.Rows], groups: bool) -> Block:
@@ -137,14 +137,17 @@ class Verdict(NamedTuple):
 
     Attributes
     ----------
+    method : str
+        The one that stands for this library.
     ours : float
-        Mean over all our replications.
+        Its mean over all its replications.
     rival : str
         The competitor that comes out best beside us.
     ours_there, rival_mean : float
         Both means over the replications that both have.
     """
 
+    method: str
     column: str
     measure: str
     ours: float
@@ -198,8 +201,8 @@ def _block_report(block: Block, results: Mapping[str, xr.Dataset]) -> BlockRepor
             for key, cell in _column(values, block, measure, j).items():
                 rows.setdefault(key, []).append(cell)
             if block.selection == "selection error" or measure == "rmse":
-                verdict = _verdict(values, block, measure, column, j)
-                verdicts += [] if verdict is None else [verdict]
+                found = (_verdict(key, values, block, measure, column, j) for key in block.ours)
+                verdicts += [verdict for verdict in found if verdict is not None]
     return BlockReport(block, cells, verdicts)
 
 
@@ -244,9 +247,9 @@ def _column(values: Mapping[str, Array], block: Block, measure: str, j: int) -> 
 
 
 def _verdict(
-    values: Mapping[str, Array], block: Block, measure: str, column: str, j: int
+    method: str, values: Mapping[str, Array], block: Block, measure: str, column: str, j: int
 ) -> Verdict | None:
-    ours = values.get(block.ours, np.empty(0))
+    ours = values.get(method, np.empty(0))
     pairs = {key: _paired(ours, v) for key, v in values.items() if METHODS[key].family in RIVALS}
     means = {key: (_mean(a), _mean(b)) for key, (a, b) in pairs.items() if len(a)}
     if not means:
@@ -254,8 +257,8 @@ def _verdict(
     rival = min(means, key=lambda key: means[key][1] - means[key][0])
     printed = {key: row[j] for key, row in block.paper[measure].items() if not math.isnan(row[j])}
     best = min(printed, key=lambda key: printed[key])
-    p = p_value(ours, values[rival])
-    return Verdict(column, measure, _mean(ours), rival, *means[rival], p, best, printed[best])
+    p, paper = p_value(ours, values[rival]), printed[best]
+    return Verdict(method, column, measure, _mean(ours), rival, *means[rival], p, best, paper)
 
 
 def compared(ours: float, other: float) -> int:

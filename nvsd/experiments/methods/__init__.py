@@ -58,8 +58,8 @@ METHODS: dict[str, Method] = {
     )
 }
 
-# The methods that stand for this library, chosen on replications that are not reported: with groups
-# in the tables where the paper gives groups to NVSD(GL). On real data, where nothing but the error
-# of the predictions is judged, validation error alone chooses the set.
+# The methods that stand for this library, and those with groups where the paper gives groups to
+# NVSD(GL). On real data, where nothing but the error of the predictions is judged, validation error
+# alone chooses the set.
 OURS, OURS_GROUPS = "pool", "pool-groups"
 OURS_REAL, OURS_REAL_GROUPS = "pool-min", "pool-min-groups"
