@@ -81,7 +81,8 @@ READINGS = """## What the paper leaves open, and how it was read
   `nvsd.datasets.load_real`. The paper's width is the median distance to the 20 nearest neighbours.
   Here too a second table has the width chosen on validation data, for all kernel methods alike:
   0.5, 1, 2, 4 or 8 times that one, in their refits. Elimination looks for sets at all these widths,
-  a path at one (at three on E3). EN has a cubic kernel, without a width, and is the same in both.
+  a path at one (by itself, on E3, at three). EN has a cubic kernel, without a width, and is the
+  same in both.
 - Inputs of the real data are normalised over all rows of a replication. The groups of CP and EL in
   Table 4 come from how often NVSD(EN) selects each input, on 20 replications that are not reported.
 - On the real data only the error of the predictions can be judged, so validation error alone

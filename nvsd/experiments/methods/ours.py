@@ -26,15 +26,12 @@ class Selected(Method):
     rule: ClassVar[str] = "clear"
 
     def fit(self, split: Split) -> Model:
-        """Once for each width at which the path is computed."""
-        # Elimination and reweighting run at all widths by themselves; only the path does not.
-        widths = split.base_widths if self.method != "eliminate" else (1.0,)
-        return best_of(self._select(split, width, first=not i) for i, width in enumerate(widths))
+        """Once; methods that use nothing but a path, once for each width that it may have."""
+        widths = split.base_widths if self.method in ("rank", "adaptive") else (1.0,)
+        return best_of(self._select(split, width) for width in widths)
 
-    def _select(self, split: Split, width: float, first: bool) -> Model:
+    def _select(self, split: Split, width: float) -> Model:
         options: dict[str, Any] = {}
-        if self.method == "pool" and not first:
-            options["methods"] = ["rank"]
         if len(split.widths) > 1:
             options["widths"] = [factor / width for factor in split.widths]
         selection = select(
