@@ -14,7 +14,6 @@ import json
 import os
 import shutil
 from collections.abc import Iterable, Mapping
-from itertools import product
 from pathlib import Path
 
 import matplotlib as mpl
@@ -29,7 +28,7 @@ from nvsd.experiments.figure1 import plot_figure1
 from nvsd.experiments.methods import METHODS
 from nvsd.experiments.rendering import markdown_table, to_markdown
 from nvsd.experiments.store import selection_error
-from nvsd.experiments.tables import LEVEL, TABLES, Report, compared
+from nvsd.experiments.tables import LEVEL, TABLES, Report, Verdict, compared
 
 Results = Mapping[str, xr.Dataset]
 MEASURES = {"rmse": "RMSE", "selection": "selection error"}
@@ -55,6 +54,12 @@ compared on the replications that it has. The results behind the tables are in `
 
 {environment}
 """
+
+OTHERS = ("best competitor", "paper's best")
+
+SHORT = f"""Number of cells in which the mean is better / equal / worse: than that of the best
+competitor on the same splits (in parentheses, how many of these are significantly worse, at
+{LEVEL:.0%}), and than the best mean that the paper prints."""
 
 LOST = """Means are equal where the methods have selected the same inputs: they share the refit. A
 competitor has the smaller mean, on the replications that both have, in these cells:"""
@@ -169,29 +174,17 @@ def score(tables: list[Report]) -> str:
     """How many cells are won, and which are not."""
     rows, lost, missed = [], [], []
     for table in tables:
-        for block in table.blocks:
-            title = f"Table {table.name[-1]}: {block.block.title}"
-            for measure, key in product(MEASURES, block.block.ours):
-                name, ours = MEASURES[measure], METHODS[key].label
+        for block, key in [(each, key) for each in table.blocks for key in each.block.ours]:
+            title, ours = f"Table {table.name[-1]}: {block.block.title}", METHODS[key].label
+            row = [title, ours]
+            for measure, name in MEASURES.items():
                 verdicts = [v for v in block.verdicts if (v.measure, v.method) == (measure, key)]
-                if not verdicts:
-                    continue
-                worse = [v for v in verdicts if compared(v.ours_there, v.rival_mean) > 0]
-                clearly = sum(v.p_value < LEVEL for v in worse)
-                rows.append(
-                    [
-                        title,
-                        name,
-                        ours,
-                        _count((v.ours_there, v.rival_mean) for v in verdicts),
-                        f"{clearly}",
-                        _count((round(v.ours, 2), v.paper_best) for v in verdicts),
-                    ]
-                )
+                row += _counts(verdicts)
                 lost += [
                     f"- {title}, {v.column}, {name}: {v.ours_there:.3g} of {ours} against "
                     f"{v.rival_mean:.3g} of {METHODS[v.rival].label} (p = {v.p_value:.2g})"
-                    for v in worse
+                    for v in verdicts
+                    if compared(v.ours_there, v.rival_mean) > 0
                 ]
                 missed += [
                     f"- {title}, {v.column}, {name}: {v.ours:.2f} of {ours} against "
@@ -199,20 +192,25 @@ def score(tables: list[Report]) -> str:
                     for v in verdicts
                     if compared(round(v.ours, 2), v.paper_best) > 0
                 ]
-    head = [
-        "better / equal / worse",
-        "measure",
-        "method",
-        "than the best competitor on the same splits",
-        "of these significantly worse",
-        "than the paper's best",
-    ]
-    parts = ["## In short", markdown_table(head, rows)]
+            rows.append(row)
+    head = ["", "method", *(f"{name}: {other}" for name in MEASURES.values() for other in OTHERS)]
+    parts = ["## In short", SHORT, markdown_table(head, rows)]
     if lost:
         parts += [LOST, "\n".join(lost), WHY]
     if missed:
         parts += [MISSED, "\n".join(missed)]
     return "\n\n".join(parts)
+
+
+def _counts(verdicts: list[Verdict]) -> list[str]:
+    """Better, equal and worse than the best competitor, and than the paper's best."""
+    if not verdicts:
+        return ["–", "–"]
+    worse = [v for v in verdicts if compared(v.ours_there, v.rival_mean) > 0]
+    clearly = sum(v.p_value < LEVEL for v in worse)
+    rivals = _count((v.ours_there, v.rival_mean) for v in verdicts)
+    paper = _count((round(v.ours, 2), v.paper_best) for v in verdicts)
+    return [rivals + (f" ({clearly})" if clearly else ""), paper]
 
 
 def _count(pairs: Iterable[tuple[float, float]]) -> str:
