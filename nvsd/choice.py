@@ -179,9 +179,12 @@ def available_memory() -> float:
 
 
 def _left_in_container(folder: str = "/sys/fs/cgroup") -> float:
-    """Bytes between the limit of a control group and what it uses."""
+    """Bytes between the limit of a control group and what it uses, files that are cached aside."""
     try:
-        used, limit = (Path(folder, f"memory.{name}").read_text() for name in ("current", "max"))
-        return max(0.0, float(limit) - float(used))
-    except (OSError, ValueError):  # there is no group, or its limit is "max"
+        used, limit, facts = (
+            Path(folder, f"memory.{name}").read_text() for name in ("current", "max", "stat")
+        )
+        cached = float(dict(line.split() for line in facts.splitlines())["inactive_file"])
+        return max(0.0, float(limit) - float(used) + cached)
+    except (OSError, ValueError, KeyError):  # there is no group, or its limit is "max"
         return math.inf

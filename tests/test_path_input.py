@@ -322,6 +322,7 @@ def test_more_tau_than_fit_in_memory_are_refused() -> None:
 def test_memory_in_a_container_is_what_is_left_of_its_limit(tmp_path) -> None:
     assert _left_in_container(str(tmp_path)) == np.inf
     (tmp_path / "memory.current").write_text("700\n")
-    for limit, left in (("max\n", np.inf), ("1000\n", 300.0), ("600\n", 0.0)):
+    (tmp_path / "memory.stat").write_text("anon 600\ninactive_file 50\n")
+    for limit, left in (("max\n", np.inf), ("1000\n", 350.0), ("600\n", 0.0)):
         (tmp_path / "memory.max").write_text(limit)
         assert _left_in_container(str(tmp_path)) == left
