@@ -16,6 +16,7 @@ from nvsd.experiments.store import read
 
 N, REPLICATION = 110, 16  # the paper's is "the 17th replication"
 SHOWN = ("krls", "spam", "hsic", "denovas", "xrfm", "nvsd-l", "nvsd-gl", "nvsd-en", OURS_GROUPS)
+ACROSS = 5  # panels in a row
 ROWS = {"E3": "width 4", "E3-tuned": "width chosen"}
 AXES = ("x1", "x7")  # the first measurement of each of the two variables that matter
 
@@ -63,24 +64,29 @@ def plot_figure1(data: xr.Dataset) -> Any:
     import matplotlib.pyplot as plt
 
     names = [str(name) for name in data["experiment"].values]
-    keys = [str(key) for key in data["method"].values]
+    keys = ["y", *(str(key) for key in data["method"].values)]
     y, X = data["y"].values, data["X"].values
     limits = {"vmin": float(np.quantile(y, 0.01)), "vmax": float(np.quantile(y, 0.99))}
-    size = (1.6 * (1 + len(keys)), 1.6 * len(names) + 0.5)
+    across = min(ACROSS, len(keys))
+    down = -(-len(keys) // across)  # rows of panels for each experiment
     figure, axes = plt.subplots(
-        len(names), 1 + len(keys), figsize=size, sharex=True, sharey=True, squeeze=False,
-        layout="constrained",
+        down * len(names), across, figsize=(1.8 * across, 2.0 * down * len(names)), sharex=True,
+        sharey=True, squeeze=False, layout="constrained",
     )  # fmt: skip
     for i, name in enumerate(names):
-        shown = {"y": y} | {key: data["prediction"].values[i, j] for j, key in enumerate(keys)}
-        for ax, (key, f) in zip(axes[i], shown.items(), strict=True):
+        panels = axes[down * i : down * (i + 1)].ravel()
+        for ax in panels[len(keys) :]:
+            ax.set_axis_off()
+        for j, (ax, key) in enumerate(zip(panels, keys, strict=False)):
+            f = y if key == "y" else data["prediction"].values[i, j - 1]
             points = ax.scatter(*X.T, c=f, s=3, cmap="viridis", rasterized=True, **limits)
             ax.set_aspect("equal")
             error = "" if key == "y" else f"\nRMSE {np.sqrt(np.mean((f - y) ** 2)):.2f}"
             ax.set_title(("test data" if key == "y" else METHODS[key].label) + error, fontsize=8)
             ax.tick_params(labelsize=6)
-        axes[i, 0].set_ylabel(f"{ROWS.get(name, name)}\n{AXES[1]}", fontsize=8)
+        for ax in panels[::across]:
+            ax.set_ylabel(f"{ROWS.get(name, name)}\n{AXES[1]}", fontsize=8)
     for ax in axes[-1]:
         ax.set_xlabel(AXES[0], fontsize=8)
-    figure.colorbar(points, ax=axes, shrink=0.8, label="f")
+    figure.colorbar(points, ax=axes, shrink=0.5, label="f")
     return figure
