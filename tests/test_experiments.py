@@ -31,7 +31,13 @@ from nvsd.experiments.figure1 import figure_data, figure_tasks
 from nvsd.experiments.grouping import GROUPS, SIZES, group_by_frequency
 from nvsd.experiments.methods import denovas
 from nvsd.experiments.methods.base import best_refit, nested
-from nvsd.experiments.methods.denovas import Iterate, Operators, fista, outer_step
+from nvsd.experiments.methods.denovas import (
+    DerivativeProduct,
+    Iterate,
+    Operators,
+    fista,
+    outer_step,
+)
 from nvsd.experiments.methods.early import early_supports
 from nvsd.experiments.methods.group_lasso import group_lasso_path
 from nvsd.experiments.methods.kernel import hsic_sets
@@ -43,7 +49,7 @@ from nvsd.experiments.rendering import to_markdown
 from nvsd.experiments.runner import records_in, restore
 from nvsd.experiments.store import selection_error
 from nvsd.experiments.tables import p_value, significantly_less
-from nvsd.kernels import Gaussian
+from nvsd.kernels import Gaussian, Kernel, Matern52, Polynomial
 from nvsd.path import nvsd_path
 from nvsd.penalties import Lasso
 
@@ -188,6 +194,14 @@ def objective(split: Split, op: Operators, f: Iterate, tau: float) -> float:
     slopes = (D @ a + L @ b).reshape(-1, n)
     norm = a @ K @ a + 2 * a @ D.T @ b + b @ L @ b
     return residual @ residual / n + tau * np.sqrt((slopes**2).mean(axis=1)).sum() + op.nu * norm
+
+
+@pytest.mark.parametrize("kernel", [Polynomial(3, 1.0), Gaussian(1.5), Matern52(2.0)])
+def test_product_of_denovas_is_that_with_the_matrix(kernel: Kernel, rng: np.random.Generator):
+    X, V = rng.standard_normal((9, 4)), rng.standard_normal((36, 5))
+    expected = kernel.L(X) @ V
+    scale = np.abs(expected).max()
+    np.testing.assert_allclose(DerivativeProduct(kernel, X)(V), expected, rtol=0, atol=1e-5 * scale)
 
 
 def test_denovas_solves_the_problem_of_nvsd_if_it_is_left_to(small, monkeypatch) -> None:
