@@ -46,8 +46,7 @@ def additive(n, d, seed=0, noise=0.1):
 @pytest.mark.parametrize("method", ["eliminate", "reweight", "rank", "adaptive", "pool"])
 def test_true_inputs_of_e2(method):
     train, held_out = problem(E2, 70)
-    options = {"stages": 2} if method == "adaptive" else {}
-    result = select(train.X, train.y, method=method, kernel=CUBIC, validation=held_out, **options)
+    result = select(train.X, train.y, method=method, kernel=CUBIC, validation=held_out)
     assert_array_equal(result.support, train.support)
 
 
