@@ -334,6 +334,24 @@ def test_the_page_on_replication_is_made_of_the_stored_results(
     assert (tmp_path / "replication.md").read_text() == once
 
 
+def test_the_page_says_what_it_means_to_miss_the_true_set(
+    finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "docs" / "scripts"))
+    script = importlib.import_module("replication")
+    results = collect(records_in(finished, "E1"), "E1")
+    results = results.sel({"method": ["krls", "pool-groups", "oracle"]}).load()
+    results["support"] = (results.support | True) & results.relevant
+    results.support.values[1, 0, :2] ^= True  # the set of pool-groups, in two replications
+    results.rmse.values[:, 0] = [[4, 4, 9], [1, 2, 9], [3, 3, 9]]
+    results.validation_mse.values[:, 0] = [[9, 9, 9], [1, 3, 1], [2, 2, 2]]
+    save_results({"E1": results}, tmp_path / "run")
+    script.main(["--from", str(tmp_path / "run"), "--docs", str(tmp_path)])
+    lines = (tmp_path / "replication.md").read_text().splitlines()
+    row = next(line for line in lines if line.startswith("| Table 1: E1, cubic kernel, n = 30"))
+    assert [cell.strip() for cell in row.split("|")[2:-1]] == ["2", "1", "1.5", "4", "3"]
+
+
 def test_what_is_done_is_not_done_again(finished: Path) -> None:
     before = {path: path.stat().st_mtime_ns for path in finished.rglob("*.json")}
     assert run(tasks_of([("E1", 30)], QUICK, range(3)), finished, progress=False) == 0
