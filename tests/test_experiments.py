@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import importlib
 import math
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -24,6 +25,7 @@ from nvsd.experiments import (
     load_results,
     report,
     run,
+    runner,
     save_results,
     tasks_of,
 )
@@ -368,6 +370,15 @@ def test_what_cannot_be_read_or_has_other_settings_is_done_again(
     (tmp_path / task.place).write_text(damage)
     assert run([task], tmp_path, progress=False) == 1
     assert records(tmp_path) == good
+
+
+def test_a_worker_that_joblib_replaces_is_nothing_to_worry_about(tmp_path, monkeypatch) -> None:
+    def records(todo, *_):
+        warnings.warn("A worker stopped while some jobs were given to the executor.", stacklevel=1)
+        return map(compute, todo)
+
+    monkeypatch.setattr(runner, "_records", records)
+    assert run(tasks_of([("E1", 30)], ["mean"], [0]), tmp_path, progress=False) == 1
 
 
 def test_a_failure_is_recorded_and_tried_again(tmp_path, monkeypatch) -> None:

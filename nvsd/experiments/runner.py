@@ -133,9 +133,14 @@ def run(
             todo.append(task)
     shown = sys.stderr.isatty() if progress is None else progress
     interval = 0.5 if sys.stderr.isatty() else 60.0
-    with tqdm(
-        total=len(todo), desc="replicate", unit="task", disable=not shown, mininterval=interval
-    ) as bar:
+    with (
+        warnings.catch_warnings(),
+        tqdm(
+            total=len(todo), desc="replicate", unit="task", disable=not shown, mininterval=interval
+        ) as bar,
+    ):
+        # joblib replaces workers whose memory has grown, and that of PyTorch alone is enough.
+        warnings.filterwarnings("ignore", "A worker stopped while some jobs were given")
         clock.start(todo)
         for record in _records(todo, jobs, cluster):
             write(folder / Task(*(record[name] for name in Task._fields)).place, record)
