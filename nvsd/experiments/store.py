@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
+from xarray.backends import H5NetCDFStore
 
 from nvsd.datasets import SUPPORT
 from nvsd.experiments.methods import METHODS
@@ -149,7 +150,11 @@ def save_results(results: Mapping[str, xr.Dataset], folder: str | Path) -> None:
     for name, dataset in results.items():
         encoding = {str(v): {"zlib": True, "complevel": 9} for v in dataset.data_vars}
         with replacing(Path(folder) / f"{name}.nc") as temporary:
-            dataset.to_netcdf(temporary, engine="h5netcdf", encoding=encoding)
+            # In the oldest format of HDF5, what to_netcdf writes, its own records are ten times
+            # the data.
+            store = H5NetCDFStore.open(temporary, "w", driver_kwds={"libver": ("v110", "v110")})
+            with store:
+                dataset.dump_to_store(store, encoding=encoding)
 
 
 def load_results(folder: str | Path) -> dict[str, xr.Dataset]:
