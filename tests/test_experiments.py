@@ -9,12 +9,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import xarray as xr
 from experiment_problems import ROOT, records, write_real
 from joblib import parallel_config
 from scipy.stats import wilcoxon
 from sklearn.kernel_ridge import KernelRidge
 
 from nvsd.cli import main
+from nvsd.datasets import SUPPORT
 from nvsd.experiments import (
     EXPERIMENTS,
     METHODS,
@@ -50,7 +52,7 @@ from nvsd.experiments.protocol import PILOT, Split
 from nvsd.experiments.rendering import to_markdown
 from nvsd.experiments.runner import records_in, restore
 from nvsd.experiments.store import selection_error
-from nvsd.experiments.tables import p_value, significantly_less
+from nvsd.experiments.tables import LEVEL, signed_rank
 from nvsd.kernels import Gaussian, Kernel, Matern52, Polynomial
 from nvsd.path import nvsd_path
 from nvsd.penalties import Lasso
@@ -415,7 +417,7 @@ def test_a_table_says_what_the_records_say(finished: Path) -> None:
     assert len({block.cells["rmse"][key][0].mean for key in ("lasso", "krls", "oracle")}) == 3
     verdict = block.verdicts[0]
     rivals = {key: block.cells["rmse"][key][0].mean for key in ("lasso", "krls")}
-    assert verdict.rival == min(rivals, key=rivals.__getitem__)
+    assert verdict.rival.rival == min(rivals, key=rivals.__getitem__)
     assert (verdict.paper_method, verdict.paper_best) == ("nvsd-gl", 9.92)
 
 
@@ -455,19 +457,62 @@ def test_compact_results_with_other_settings_are_not_taken_over(
 
 def test_significance_is_that_of_the_signed_rank_test(rng: np.random.Generator) -> None:
     a = rng.standard_normal(30)
-    assert significantly_less(a, a + 0.1 + 0.01 * rng.random(30))
-    assert not significantly_less(a + 1, a)
-    assert not significantly_less(a, a)
-    assert p_value(a, a) == 1.0
+    p, side = signed_rank(a, a + 0.1 + 0.01 * rng.random(30))
+    assert (p < LEVEL, side) == (True, -1)
+    assert signed_rank(a + 1, a)[1] == 1
+    assert signed_rank(a, a) == (1.0, 0)
     b = a + 0.3 * rng.standard_normal(30) + 0.12
-    one_sided = wilcoxon(a, b, alternative="less").pvalue
-    assert significantly_less(a, b) == (one_sided < 0.025)
+    p, side = signed_rank(a, b)
+    assert (p < LEVEL and side < 0) == (wilcoxon(a, b, alternative="less").pvalue < LEVEL / 2)
     gaps = np.where(np.arange(30) < 5, np.nan, b)
-    assert p_value(a, gaps) == pytest.approx(wilcoxon(a[5:], b[5:]).pvalue)
-    assert p_value(a, b[:20]) == pytest.approx(wilcoxon(a[:20], b[:20]).pvalue)
+    assert signed_rank(a, gaps)[0] == pytest.approx(wilcoxon(a[5:], b[5:]).pvalue)
+    assert signed_rank(a, b[:20])[0] == pytest.approx(wilcoxon(a[:20], b[:20]).pvalue)
     for size in (4, 9):
         few, other = np.round(a[:size], 1), np.round(b[:size], 1)
-        assert p_value(few, other) == pytest.approx(wilcoxon(few, other).pvalue)
+        assert signed_rank(few, other)[0] == pytest.approx(wilcoxon(few, other).pvalue)
+
+
+def test_the_side_of_the_test_does_not_hang_on_the_order_of_ties() -> None:
+    differences = np.repeat([-1.0, 1.0], [34, 16])
+    for order in (differences, differences[::-1]):
+        p, side = signed_rank(order, np.zeros(50))
+        assert (p < LEVEL, side) == (True, -1)
+
+
+def made_up(rmse: dict[str, list[float]]) -> xr.Dataset:
+    """Results of E1, n = 30, with these errors."""
+    shape = len(rmse), 1, len(next(iter(rmse.values())))
+    errors = np.array(list(rmse.values())).reshape(shape)
+    return xr.Dataset(
+        {
+            "rmse": (("method", "n", "replication"), errors),
+            "support": (("method", "n", "replication", "feature"), np.ones((*shape, 18), bool)),
+        },
+        coords={
+            "method": np.array(list(rmse), dtype=object),
+            "n": [30],
+            "relevant": ("feature", SUPPORT),
+        },
+    )
+
+
+def test_few_replications_of_one_rival_decide_nothing_for_the_others() -> None:
+    index = np.arange(20.0)
+    slow = np.where(index < 8, 9.0, np.nan)  # worse than ours where it was run
+    data = {"pool-groups": index % 3, "xrfm": index % 3 - 0.5, "lassonet": slow}
+    block = report("table1", {"E1": made_up(data)}).blocks[0]
+    verdict = next(v for v in block.verdicts if v.measure == "rmse")
+    assert (verdict.rival.rival, verdict.rival.replications) == ("xrfm", 20)
+    assert (verdict.slower.rival, verdict.slower.replications) == ("lassonet", 8)
+    assert verdict.rival.clearly_lost
+    assert verdict.clearly_lost
+    assert not verdict.slower.lost
+    data["xrfm"] = data["pool-groups"] + 0.5
+    data["lassonet"] = np.where(index < 2, 0.0, np.nan)
+    block = report("table1", {"E1": made_up(data)}).blocks[0]
+    assert block.cells["rmse"]["pool-groups"][0].significant
+    text = to_markdown(report("table1", {"E1": made_up(data)}))
+    assert "best of those with 2 replications" in text
 
 
 def test_a_slow_method_is_compared_on_the_replications_that_it_has(finished: Path) -> None:
@@ -477,7 +522,7 @@ def test_a_slow_method_is_compared_on_the_replications_that_it_has(finished: Pat
     data.rmse.values[ours, 0], data.rmse.values[rival, 0] = [1, 2, 9], [3, 4, np.nan]
     block = report("table1", {"E1": data}).blocks[0]
     verdict = next(v for v in block.verdicts if v.measure == "rmse")
-    assert (verdict.ours, verdict.ours_there, verdict.rival_mean) == (4.0, 1.5, 3.5)
+    assert (verdict.ours, verdict.rival.ours, verdict.rival.theirs) == (4.0, 1.5, 3.5)
     cells = {key: row[0] for key, row in block.cells["rmse"].items() if row[0].replications}
     assert [(key, cell.best) for key, cell in cells.items()] == [
         ("krls", False),

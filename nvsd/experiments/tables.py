@@ -25,7 +25,7 @@ from nvsd.experiments.methods import (
 from nvsd.experiments.protocol import EXPERIMENTS, SIZES
 from nvsd.experiments.store import selection_error, support_size
 
-__all__ = ["TABLES", "Block", "BlockReport", "Cell", "Report", "Verdict", "report"]
+__all__ = ["TABLES", "Block", "BlockReport", "Cell", "Comparison", "Report", "Verdict", "report"]
 
 Array = NDArray[np.float64]
 
@@ -64,6 +64,11 @@ class Block:
                 for each in experiments
             )
         ]
+
+    @property
+    def tuned(self) -> bool:
+        """Whether methods may choose a width, where the paper has a fixed one."""
+        return any(len(EXPERIMENTS[name].widths) > 1 for name, _ in self.columns.values())
 
     @property
     def ours(self) -> tuple[str, ...]:
@@ -120,7 +125,8 @@ class Cell(NamedTuple):
     Attributes
     ----------
     significant : bool
-        Whether an NVSD method is better than every rival, each by a Wilcoxon signed-rank test.
+        Whether an NVSD method is better than every rival that has all its replications, each by a
+        Wilcoxon signed-rank test.
     """
 
     mean: float
@@ -132,6 +138,35 @@ class Cell(NamedTuple):
     significant: bool = False
 
 
+class Comparison(NamedTuple):
+    """One of our methods and a rival on the replications that both have.
+
+    Attributes
+    ----------
+    ours, theirs : float
+        Both means.
+    p_value, side : float, int
+        Wilcoxon signed-rank test, two-sided, and whose ranks are smaller: ours if side < 0.
+    """
+
+    rival: str
+    replications: int
+    ours: float
+    theirs: float
+    p_value: float
+    side: int
+
+    @property
+    def lost(self) -> bool:
+        """Whether the rival has the smaller mean."""
+        return compared(self.ours, self.theirs) > 0
+
+    @property
+    def clearly_lost(self) -> bool:
+        """Whether the test says so too."""
+        return self.lost and self.side > 0 and self.p_value < LEVEL
+
+
 class Verdict(NamedTuple):
     """The two questions about one column and measure.
 
@@ -141,22 +176,26 @@ class Verdict(NamedTuple):
         The one that stands for this library.
     ours : float
         Its mean over all its replications.
-    rival : str
-        The competitor that comes out best beside us.
-    ours_there, rival_mean : float
-        Both means over the replications that both have.
+    rival : Comparison
+        With the competitor that comes out best beside us, of those that have all our replications.
+    slower : Comparison or None
+        The same for those that have fewer.
     """
 
     method: str
     column: str
     measure: str
     ours: float
-    rival: str
-    ours_there: float
-    rival_mean: float
-    p_value: float
+    rival: Comparison
+    slower: Comparison | None
+    clearly_lost: bool
     paper_method: str
     paper_best: float
+
+    @property
+    def comparisons(self) -> list[Comparison]:
+        """One or two."""
+        return [self.rival] if self.slower is None else [self.rival, self.slower]
 
 
 @dataclass(frozen=True)
@@ -227,11 +266,11 @@ def _column(values: Mapping[str, Array], block: Block, measure: str, j: int) -> 
     count = {key: int(np.isfinite(values[key]).sum()) for key in means}
     full = {key: mean for key, mean in means.items() if count[key] == max(count.values()) > 0}
     lowest = min(full.values(), default=math.nan)
-    rivals = [key for key in means if METHODS[key].family in RIVALS and math.isfinite(means[key])]
     cells = {}
-    for key, v in values.items():
-        v = v[np.isfinite(v)]
-        mine = METHODS[key].family in ("ours", "paper") and len(v) > 0 and bool(rivals)
+    for key, all_values in values.items():
+        v = all_values[np.isfinite(all_values)]
+        mine = METHODS[key].family in ("ours", "paper") and len(v) > 0
+        rivals, _ = _comparisons(all_values, values) if judged and mine else ([], [])
         se = float(v.std(ddof=1) / np.sqrt(len(v))) if len(v) > 1 else math.nan
         row = block.paper[measure].get(key)
         cells[key] = Cell(
@@ -241,7 +280,7 @@ def _column(values: Mapping[str, Array], block: Block, measure: str, j: int) -> 
             len(v),
             math.nan if row is None else row[j],
             judged and round(full.get(key, math.nan), 4) == round(lowest, 4),
-            judged and mine and all(significantly_less(values[key], values[r]) for r in rivals),
+            bool(rivals) and all(r.side < 0 and r.p_value < LEVEL for r in rivals),
         )
     return cells
 
@@ -249,16 +288,37 @@ def _column(values: Mapping[str, Array], block: Block, measure: str, j: int) -> 
 def _verdict(
     method: str, values: Mapping[str, Array], block: Block, measure: str, column: str, j: int
 ) -> Verdict | None:
-    ours = values.get(method, np.empty(0))
-    pairs = {key: _paired(ours, v) for key, v in values.items() if METHODS[key].family in RIVALS}
-    means = {key: (_mean(a), _mean(b)) for key, (a, b) in pairs.items() if len(a)}
-    if not means:
+    full, fewer = _comparisons(values.get(method, np.empty(0)), values)
+    best = [min(some, key=lambda c: c.theirs - c.ours) for some in (full, fewer) if some]
+    if not best:
         return None
-    rival = min(means, key=lambda key: means[key][1] - means[key][0])
     printed = {key: row[j] for key, row in block.paper[measure].items() if not math.isnan(row[j])}
-    best = min(printed, key=lambda key: printed[key])
-    p, paper = p_value(ours, values[rival]), printed[best]
-    return Verdict(method, column, measure, _mean(ours), rival, *means[rival], p, best, paper)
+    paper = min(printed, key=lambda key: printed[key])
+    return Verdict(
+        method,
+        column,
+        measure,
+        _mean(values[method]),
+        best[0],
+        best[1] if len(best) > 1 else None,
+        any(comparison.clearly_lost for comparison in full + fewer),
+        paper,
+        printed[paper],
+    )
+
+
+def _comparisons(
+    ours: Array, values: Mapping[str, Array]
+) -> tuple[list[Comparison], list[Comparison]]:
+    """With the rivals that have all our replications, and with those that have fewer."""
+    found = []
+    for key, theirs in values.items():
+        a, b = _paired(ours, theirs)
+        if METHODS[key].family in RIVALS and len(a):
+            found.append(Comparison(key, len(a), _mean(a), _mean(b), *signed_rank(a, b)))
+    most = int(np.isfinite(ours).sum())
+    full = [comparison for comparison in found if comparison.replications == most]
+    return full, [comparison for comparison in found if comparison.replications < most]
 
 
 def compared(ours: float, other: float) -> int:
@@ -278,25 +338,20 @@ def _paired(a: Array, b: Array) -> tuple[Array, Array]:
     return a[:m][both], b[:m][both]
 
 
-def p_value(a: Array, b: Array) -> float:
-    """Wilcoxon signed-rank test, two-sided, over the replications that both have."""
+def signed_rank(a: Array, b: Array) -> tuple[float, int]:
+    """Wilcoxon signed-rank test, two-sided, over the replications that both have.
+
+    Returns p and the side: -1 if the ranks say that a is smaller, 1 if larger.
+    """
     first, second = _paired(a, b)
     difference = (first - second)[first != second]
     if not len(difference):
-        return 1.0
-    if len(difference) > FEW:
-        return float(wilcoxon(difference).pvalue)
-    # All signs that there could be: scipy, which does the same if ranks are equal, takes seconds.
+        return 1.0, 0
     ranks = rankdata(np.abs(difference))
+    statistic = float(np.sign(difference) @ ranks)
+    side = int(np.sign(statistic))
+    if len(difference) > FEW:
+        return float(wilcoxon(difference).pvalue), side
+    # All signs that there could be: scipy, which does the same if ranks are equal, takes seconds.
     signs = np.array(list(product((-1.0, 1.0), repeat=len(ranks))))
-    return float(np.mean(np.abs(signs @ ranks) >= abs(np.sign(difference) @ ranks)))
-
-
-def significantly_less(a: Array, b: Array) -> bool:
-    """Whether a is smaller at the 5 % level: the test is two-sided, the ranks decide the side."""
-    if not p_value(a, b) < LEVEL:
-        return False
-    first, second = _paired(a, b)
-    difference = (first - second)[first != second]
-    ranks = np.argsort(np.argsort(np.abs(difference))) + 1.0
-    return float(ranks[difference < 0].sum()) > float(ranks[difference > 0].sum())
+    return float(np.mean(np.abs(signs @ ranks) >= abs(statistic))), side

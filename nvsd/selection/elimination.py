@@ -39,6 +39,9 @@ def reweight(task: Task, *, rounds: int = 3) -> list[Candidate]:
     Nothing is dropped for good, so an input that a first poor fit has missed can come back. The
     scales have mean square 1: what weak inputs lose, strong ones gain. A polynomial in all inputs
     is a poor fit to few samples; with such a kernel Gaussian ones propose sets too.
+
+    Recursive feature machines rescale in the same way (Radhakrishnan et al., Mechanism for feature
+    learning in neural networks and backpropagation-free machine learning models, Science 2024).
     """
     models = _models(task) + _guides(task)
     return _for_each(models, task, _reweight, check_count("rounds", rounds))

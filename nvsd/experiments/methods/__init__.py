@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nvsd.experiments.methods.base import Method, Model
-from nvsd.experiments.methods.competitors import XRFM, LassoNet
+from nvsd.experiments.methods.competitors import XRFM, LassoNet, XRFMAlone
 from nvsd.experiments.methods.denovas import Denovas
 from nvsd.experiments.methods.early import EarlyNVSD
 from nvsd.experiments.methods.kernel import HSICLasso, Krls, Oracle
@@ -37,6 +37,7 @@ METHODS: dict[str, Method] = {
         Denovas("denovas", "Denovas"),
         LassoNet("lassonet", "LassoNet"),
         XRFM("xrfm", "xRFM"),
+        XRFMAlone("xrfm-alone", "xRFM, its own predictions"),
         PaperNVSD("nvsd-l", "NVSD(L)", "L"),
         PaperNVSD("nvsd-gl", "NVSD(GL)", "GL"),
         PaperNVSD("nvsd-en", "NVSD(EN)", "EN"),

@@ -109,6 +109,11 @@ def nested(strength: Array) -> list[Mask]:
     return [rank < size for size in range(len(strength) + 1)]
 
 
+def lengths(V: Array) -> Array:
+    """The norm of each column."""
+    return np.asarray(np.linalg.norm(V, axis=0))
+
+
 def best_of(models: Iterable[Model]) -> Model:
     """The model of least validation error, of equals the first."""
     return min(models, key=lambda model: model.error)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import import_module
+from itertools import product
 from typing import Any
 
 import numpy as np
 
-from nvsd.experiments.methods.base import Mask, Method, Model, best_refit, nested
+from nvsd.experiments.methods.base import Array, Mask, Method, Model, best_of, best_refit, nested
 from nvsd.experiments.protocol import Split
 
 BANDWIDTHS = (3.0, 10.0, 30.0)
@@ -47,17 +49,42 @@ class XRFM(_Competitor):
 
     def fit(self, split: Split) -> Model:
         """A ranking for each bandwidth and regularisation; all their sets are compared."""
-        torch = import_module("torch")
-        torch.set_num_threads(1)
         sets: list[Mask] = []
-        for bandwidth in BANDWIDTHS:
-            for reg in REGULARISATION:
-                sets += nested(_agop(split, bandwidth, reg))
+        for machine in _machines(split):
+            # The average gradient outer product of the best round.
+            sets += nested(np.diag(machine.collect_best_agops()[0].numpy()))
         return best_refit(split, sets)
 
 
-def _agop(split: Split, bandwidth: float, reg: float) -> Any:
-    """The diagonal of the average gradient outer product of the best round."""
+@dataclass(frozen=True)
+class XRFMAlone(_Competitor):
+    """xRFM, which uses all inputs, with its own predictions."""
+
+    packages = ("xrfm", "torch")
+
+    def fit(self, split: Split) -> Model:
+        """The machine of least validation error."""
+        return best_of([_alone(split, machine) for machine in _machines(split)])
+
+
+def _machines(split: Split) -> Iterator[Any]:
+    """One for each bandwidth and regularisation."""
+    import_module("torch").set_num_threads(1)
+    for bandwidth, reg in product(BANDWIDTHS, REGULARISATION):
+        yield _machine(split, bandwidth, reg)
+
+
+def _alone(split: Split, machine: Any) -> Model:
+    mean, spread = _unit_of(split)
+
+    def predict(X: Array) -> Array:
+        return np.asarray(mean + spread * np.ravel(machine.predict(X)), dtype=float)
+
+    error = float(np.mean((predict(split.X_val) - split.y_val) ** 2))
+    return Model(np.ones(split.X.shape[1], bool), predict, error)
+
+
+def _machine(split: Split, bandwidth: float, reg: float) -> Any:
     model = {
         "kernel": "l2_high_dim",
         "exponent": 1.0,
@@ -82,12 +109,16 @@ def _agop(split: Split, bandwidth: float, reg: float) -> Any:
     )
     y, y_val = _unit(split)
     machine.fit(split.X, y, split.X_val, y_val)
-    return np.diag(machine.collect_best_agops()[0].numpy())
+    return machine
 
 
 def _unit(split: Split) -> tuple[Any, Any]:
     """Both targets in units of the training target, single precision."""
-    mean, spread = split.y.mean(), split.y.std() or 1.0
+    mean, spread = _unit_of(split)
     unit = ((y - mean) / spread for y in (split.y, split.y_val))
     y, y_val = (values.astype(np.float32) for values in unit)
     return y, y_val
+
+
+def _unit_of(split: Split) -> tuple[float, float]:
+    return float(split.y.mean()), float(split.y.std()) or 1.0

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nvsd.experiments.methods.base import Array, Mask, Method, Model, best_refit
+from nvsd.experiments.methods.base import Array, Mask, Method, Model, best_refit, lengths
 from nvsd.experiments.methods.paper import N_TAUS, tau_max
 from nvsd.experiments.protocol import Split
 from nvsd.kernel_base import Profile
@@ -141,7 +141,7 @@ def inner_loop(op: Operators, gradient: Array, V: Array, radius: Array) -> Array
     for momentum, _ in zip(fista(), range(MAX_INNER), strict=False):
         new = op.project(W + (gradient - op.L(W) / op.n) / op.eta, radius)
         step = new - V
-        if np.all(_lengths(step) <= INNER_TOL * _lengths(new)):
+        if np.all(lengths(step) <= INNER_TOL * lengths(new)):
             return new
         V, W = new, new + momentum * step
     return V
@@ -198,7 +198,3 @@ class Denovas(Method):
 
 def _single(*arrays: Array) -> tuple[Any, ...]:
     return tuple(array.astype(np.float32) for array in arrays)
-
-
-def _lengths(V: Array) -> Array:
-    return np.asarray(np.linalg.norm(V, axis=0))

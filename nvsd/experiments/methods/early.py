@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, eigh
 
-from nvsd.experiments.methods.base import Array, Mask, Model, best_refit
+from nvsd.experiments.methods.base import Array, Mask, Model, best_refit, lengths
 from nvsd.experiments.methods.paper import N_TAUS, PaperNVSD, make_penalty, tau_max
 from nvsd.experiments.protocol import Experiment, Split
 from nvsd.penalties import BoundPenalty
@@ -58,12 +58,8 @@ def early_supports(split: Split, bound: BoundPenalty, taus: Array, iterations: i
         blocks = (z + lam).reshape(d, n, -1)
         new = bound.prox(blocks, taus / (kappa * np.sqrt(n))).reshape(z.shape)
         lam = lam + z - new
-        primal, dual = _lengths(z - new), kappa * _lengths(new - phi)
+        primal, dual = lengths(z - new), kappa * lengths(new - phi)
         factor = np.where(primal > 10 * dual, 2.0, np.where(dual > 10 * primal, 0.5, 1.0))
         phi, kappa, lam = new, kappa * factor, lam / factor
     norms: Array = np.linalg.norm(phi.reshape(d, n, -1), axis=1)
     return list(norms.T > 0)
-
-
-def _lengths(V: Array) -> Array:
-    return np.asarray(np.linalg.norm(V, axis=0))

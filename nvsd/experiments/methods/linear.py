@@ -7,11 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from nvsd.experiments.methods.base import Method, Model, best_of, linear_path
-from nvsd.experiments.methods.group_lasso import group_lasso_path
+from nvsd.experiments.methods.group_lasso import LENGTH, group_lasso_path
 from nvsd.experiments.protocol import Split
 
 TOL = 1e-6
-LENGTH = 50
 
 
 class _Linear(Method):
