@@ -191,8 +191,8 @@ def neighbour_width(X: ArrayLike, n_neighbours: int = 20) -> float:
     return width
 
 
-def widened(kernel: Kernel, factor: float) -> Kernel:
-    """The kernel with its width multiplied."""
+def widened(kernel: Kernel, factor: float | Array) -> Kernel:
+    """The kernel with its width multiplied, by one factor or one per input."""
     match kernel:
         case Isotropic():
             width = factor * np.asarray(kernel.width)
@@ -201,4 +201,6 @@ def widened(kernel: Kernel, factor: float) -> Kernel:
             return Scaled(kernel.factor, widened(kernel.kernel, factor))
         case Sum():
             return Sum(tuple(widened(part, factor) for part in kernel.kernels))
-    raise ValueError(f"{kernel!r} has no width to multiply; leave out widths.")
+    raise ValueError(
+        f"{kernel!r} has no width to multiply; leave that out, or give a kernel that has one."
+    )

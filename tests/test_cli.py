@@ -193,7 +193,8 @@ def test_select_prints_tables(folder: Path, capsys: pytest.CaptureFixture[str]) 
     data = str(folder / "data.csv")
     options = [
         "select", data, "--target", "y", "--method", "eliminate", "--widths", "1,2",
-        "--validation", str(folder / "validation.csv"), "--groups", str(folder / "groups.json"),
+        "--width-per-input", "--validation", str(folder / "validation.csv"),
+        "--groups", str(folder / "groups.json"),
     ]  # fmt: skip
     code, out, _ = run(capsys, *options)
     assert code == 0

@@ -15,6 +15,7 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.model_selection import KFold, ShuffleSplit
 
 import nvsd
+from nvsd.files import refit_dataset
 from nvsd.kernels import Gaussian, Linear, Matern52, Polynomial, widened
 from nvsd.penalties import ElasticNet, GroupLasso, Lasso, SparseGroupLasso
 from nvsd.selection import METHODS, elimination, select
@@ -22,6 +23,7 @@ from nvsd.selection.candidates import Candidate, Judged, judge
 from nvsd.selection.elimination import _guides
 from nvsd.selection.inputs import make_task
 from nvsd.selection.pooling import default_methods
+from nvsd.selection.widths import width_per_input
 
 CUBIC = Polynomial(3)
 E1, E2, E3 = nvsd.datasets.make_e1, nvsd.datasets.make_e2, nvsd.datasets.make_e3
@@ -580,6 +582,68 @@ def test_the_width_is_chosen_for_every_candidate():
     assert tuned.refit.kernel in (Gaussian(5.0), Gaussian(1.5))
 
 
+def wiggly(n, seed=0):
+    """y = sin(3 x0) + x1, and x2 that does not matter."""
+    X = np.random.default_rng(seed).standard_normal((n, 3))
+    return X, np.sin(3 * X[:, 0]) + X[:, 1]
+
+
+def test_a_width_for_each_input_changes_the_refit_and_not_the_set():
+    (X, y), held_out = wiggly(120), wiggly(200, seed=1)
+    given = {"method": "eliminate", "kernel": Gaussian(1.0), "validation": held_out}
+    one, own = (select(X, y, width_per_input=per_input, **given) for per_input in (False, True))
+    assert one.selected == own.selected == ["x0", "x1"]
+    assert own.score < 0.5 * one.score
+    assert own.refit.kernel.width[0] < 0.5 * own.refit.kernel.width[1]
+    # What is recorded of the chosen candidate is the refit's.
+    chosen = own.history.isel(step=own.history.attrs["chosen"])
+    errors = (own.refit.predict(held_out[0]) - held_out[1]) ** 2
+    assert own.score == pytest.approx(errors.mean(), rel=1e-12)
+    assert chosen["error"] == own.score
+    parts = [part.mean() for part in np.array_split(errors, 50)]
+    assert chosen["error_se"] == pytest.approx(np.std(parts, ddof=1) / np.sqrt(50), rel=1e-9)
+    gradient = own.refit.gradient(X) * own.refit.x_scale[:, None]
+    assert_allclose(chosen["derivative_norm"], np.sqrt(np.mean(gradient**2, axis=1)), rtol=1e-9)
+    dropped = own.history["error"].where(own.history["step"] != chosen["step"], drop=True)
+    before = one.history["error"].where(one.history["step"] != chosen["step"], drop=True)
+    assert_array_equal(dropped, before)
+
+
+def test_widths_divided_by_norms_are_inputs_multiplied_by_them():
+    X, y = wiggly(40)
+    task = a_task(X, y, kernel=Gaussian(1.5))
+    support, scale = np.array([True, True, False]), np.ones(2)
+    kernels = width_per_input(task, support)
+    assert len(kernels) == 1 + 2 * 3
+    for kernel in kernels[1:4]:  # three rounds by hand, at the first ν
+        ridge = KernelRidge(alpha=40 * 1e-2, kernel="precomputed")
+        Z = task.X[:, :2] * scale
+        ridge.fit(Gaussian(1.5).K(Z), y - y.mean())
+        _, slopes = Gaussian(1.5).apply(Z, Z, ridge.dual_coef_)
+        norms = scale * np.sqrt(np.mean(slopes**2, axis=1))
+        scale = norms / np.sqrt(np.mean(norms**2))
+        assert_allclose(kernel.restrict(support).width, 1.5 / scale, rtol=1e-6)
+
+
+def test_a_width_for_each_input_by_cross_validation():
+    X, y = wiggly(200)
+    given = {"method": "eliminate", "kernel": Gaussian(1.0), "cv": 3}
+    one, own = (select(X, y, width_per_input=per_input, **given) for per_input in (False, True))
+    assert own.selected == one.selected
+    assert own.score == one.score
+    X_new, y_new = wiggly(500, seed=2)
+    errors = [np.mean((each.refit.predict(X_new) - y_new) ** 2) for each in (one, own)]
+    assert errors[1] < 0.5 * errors[0]
+    model = refit_dataset(own)
+    assert_allclose(model.nvsd.predict(X_new[:, :2]), own.refit.predict(X_new), rtol=1e-9)
+
+
+def test_no_inputs_have_no_widths():
+    X, y = wiggly(30)
+    result = select(X[:, 2:], 0 * y, width_per_input=True, method="eliminate")
+    assert result.selected == []
+
+
 @pytest.mark.parametrize(
     "penalty",
     [
@@ -641,6 +705,7 @@ REFUSED = [
     ({"nus": [1.0, -1.0]}, "a number of nus = -1.0 is not allowed"),
     ({"widths": [0.0]}, "a number of widths = 0.0 is not allowed"),
     ({"widths": [1.0, 2.0], "kernel": CUBIC}, "has no width to multiply"),
+    ({"width_per_input": True, "kernel": CUBIC}, "has no width to multiply"),
     ({"nu": -1.0}, "nu = -1.0 is not allowed"),
     ({"random_state": -1}, "random_state = -1 is no seed"),
 ]

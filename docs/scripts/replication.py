@@ -51,10 +51,12 @@ predictions` has these.
 methods, which [its documentation](generated/nvsd.selection.select) explains; `pool` has sets from
 `reweight` too, which like xRFM rescales the inputs by their derivative norms. Among sets whose
 errors hardly differ they take the one that stands out most clearly, where all other methods take
-the least validation error; `pool, least error` does that too. Names with "groups" use the groups of
-the inputs, as NVSD(GL) and the group lasso do; the competitors cannot, so `pool` is the one to
-compare with them. The results behind the tables are in `docs/replication/`; `nvsd replicate` makes
-them again.
+the least validation error; `pool, least error` does that too. With "a width per input" the refit of
+that set may have a width for each input, from its derivatives, where methods choose their width; of
+the others only xRFM's own predictions have as much. Names with "groups" use the groups of the
+inputs, as NVSD(GL) and the group lasso do; the competitors cannot, so `pool` is the one to compare
+with them. The results behind the tables are in `docs/replication/`; `nvsd replicate` makes them
+again.
 
 {environment}
 

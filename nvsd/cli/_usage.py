@@ -79,6 +79,10 @@ def _select(parser: argparse.ArgumentParser) -> None:
         "--widths", metavar="W,W,...", help="multiples of the width to choose from; none otherwise"
     )
     how.add_argument(
+        "--width-per-input", action="store_true",
+        help="let the model have a width for each selected input, from the derivatives",
+    )  # fmt: skip
+    how.add_argument(
         "--value-points", type=int, metavar="M",
         help="for many rows: fits are made of so many kernel sections, at rows drawn at random",
     )  # fmt: skip

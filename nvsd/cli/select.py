@@ -43,6 +43,7 @@ def run(options: Namespace) -> None:
         cv=options.cv,
         rule=options.rule,
         widths=widths,
+        width_per_input=options.width_per_input,
         standardize=options.standardize,
         value_points=options.value_points,
         random_state=options.seed,

@@ -20,6 +20,7 @@ from nvsd.experiments.methods import (
     OURS_GROUPS,
     OURS_REAL,
     OURS_REAL_GROUPS,
+    OURS_TUNED,
     Method,
 )
 from nvsd.experiments.protocol import EXPERIMENTS, SIZES
@@ -75,7 +76,8 @@ class Block:
         """The methods that stand for this library: without the groups and, if there are, with."""
         real = self.selection != "selection error"
         plain, grouped = (OURS_REAL, OURS_REAL_GROUPS) if real else (OURS, OURS_GROUPS)
-        return (plain, grouped) if self.groups else (plain,)
+        further = (OURS_TUNED,) if real and self.tuned else ()
+        return (plain, *((grouped,) if self.groups else ()), *further)
 
 
 def _by_size(name: str, title: str, paper: dict[str, paper_values.Rows], groups: bool) -> Block:

@@ -118,7 +118,7 @@ def judge(task: Task, method: Method, tick: Tick = None) -> Judged:
         parts = _errors(task, candidates, task.held_out, PARTS, tick)
         share = _shares(len(task.held_out[1]), PARTS)
     else:
-        calls = (delayed(_fold)(task, method, train, test) for train, test in _splits(task))
+        calls = (delayed(_fold)(task, method, train, test) for train, test in splits(task))
         parts = np.concatenate(Parallel(task.n_jobs)(_told(calls, tick)))
         share = np.full(len(parts), 1 / len(parts))
     # Below the rounding of y all errors are the same.
@@ -147,7 +147,7 @@ def _shares(rows: int, parts: int) -> Array:
     return np.array([len(part) for part in _divided(rows, parts)]) / rows
 
 
-def _splits(task: Task) -> list[Any]:
+def splits(task: Task) -> list[Any]:
     """The folds as (train, test)."""
     held_out = task.held_out
     return held_out if isinstance(held_out, list) else list(held_out.split(task.X, task.y))
@@ -168,15 +168,15 @@ def _errors(
 ) -> Array:
     """Mean squared errors on parts of the data, (parts, candidates, kernels, nus)."""
     sets = {candidate.support.tobytes(): candidate.support for candidate in candidates}
-    divided = _divided(len(held_out[1]), parts)
-    calls = (delayed(_error)(task, support, *held_out, divided) for support in sets.values())
+    calls = (delayed(set_errors)(task, support, *held_out, parts) for support in sets.values())
     known = dict(zip(sets, Parallel(task.n_jobs)(_told(calls, tick)), strict=True))
     found = [known[candidate.support.tobytes()] for candidate in candidates]
     return np.stack(found, axis=1)
 
 
-def _error(task: Task, support: Mask, X: Array, y: Array, divided: list[NDArray[np.intp]]) -> Array:
+def set_errors(task: Task, support: Mask, X: Array, y: Array, parts: int) -> Array:
     """Mean squared errors of one set on parts of the data, (parts, kernels, nus)."""
+    divided = _divided(len(y), parts)
     error = np.empty((len(divided), len(task.kernels), len(task.nus)))
     starts = [rows[0] for rows in divided]
     for i, kernel in enumerate(task.kernels):

@@ -8,7 +8,7 @@ from nvsd.experiments.methods.denovas import Denovas
 from nvsd.experiments.methods.early import EarlyNVSD
 from nvsd.experiments.methods.kernel import HSICLasso, Krls, Oracle
 from nvsd.experiments.methods.linear import LinearElasticNet, LinearGroupLasso, LinearRidge, Mean
-from nvsd.experiments.methods.ours import LeastError, Selected
+from nvsd.experiments.methods.ours import LeastError, Selected, WidthPerInput
 from nvsd.experiments.methods.paper import MU, PaperNVSD
 from nvsd.experiments.methods.spam import SpAM
 
@@ -18,6 +18,7 @@ __all__ = [
     "OURS_GROUPS",
     "OURS_REAL",
     "OURS_REAL_GROUPS",
+    "OURS_TUNED",
     "Method",
     "Model",
 ]
@@ -55,12 +56,13 @@ METHODS: dict[str, Method] = {
         Selected("pool-groups", "pool, groups", groups=True),
         LeastError("pool-min", "pool, least error"),
         LeastError("pool-min-groups", "pool, least error, inputs or groups", groups=True),
+        WidthPerInput("pool-widths", "pool, least error, a width per input"),
         Oracle("oracle", "true inputs"),
     )
 }
 
 # The methods that stand for this library, and those with groups where the paper gives groups to
 # NVSD(GL). On real data, where nothing but the error of the predictions is judged, validation error
-# alone chooses the set.
+# alone chooses the set, and where a width may be chosen, so may one for each input.
 OURS, OURS_GROUPS = "pool", "pool-groups"
-OURS_REAL, OURS_REAL_GROUPS = "pool-min", "pool-min-groups"
+OURS_REAL, OURS_REAL_GROUPS, OURS_TUNED = "pool-min", "pool-min-groups", "pool-widths"

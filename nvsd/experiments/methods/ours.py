@@ -24,6 +24,7 @@ class Selected(Method):
 
     family = "ours"
     rule: ClassVar[str] = "clear"
+    width_per_input: ClassVar[bool] = False
 
     def fit(self, split: Split) -> Model:
         """Once; methods that use nothing but a path, once for each width that it may have."""
@@ -34,6 +35,7 @@ class Selected(Method):
         options: dict[str, Any] = {}
         if len(split.widths) > 1:
             options["widths"] = [factor / width for factor in split.widths]
+            options["width_per_input"] = self.width_per_input
         selection = select(
             split.X,
             split.y,
@@ -82,3 +84,16 @@ class LeastError(Selected):
         """With groups on real data, where tables judge the error of the predictions alone."""
         judged = not (self.groups and experiment.synthetic)
         return judged and super().applies(experiment, groups)
+
+
+@dataclass(frozen=True)
+class WidthPerInput(Selected):
+    """The set of least error, its refit with a width for each input where it may choose one."""
+
+    rule = "min"
+    width_per_input = True
+
+    def applies(self, experiment: Experiment, groups: bool) -> bool:
+        """On real data where widths are chosen, or where the kernel has none."""
+        fixed = experiment.kernel is None and len(experiment.widths) == 1
+        return not (experiment.synthetic or fixed) and super().applies(experiment, groups)

@@ -1,0 +1,75 @@
+"""A width for each input: a refit that weighs the selected inputs by their derivatives."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from joblib import Parallel, delayed
+
+from nvsd.kernels import Kernel, widened
+from nvsd.selection.candidates import Judged, set_errors, splits
+from nvsd.selection.task import Array, Mask, Task
+
+ROUNDS = 3
+LEAST = 1e-3  # of the root mean square of all norms: a weaker input has no larger width
+
+
+def with_widths(task: Task, judged: Judged, chosen: int) -> tuple[Task, Judged]:
+    """Give the chosen candidate the kernel and ν of least error, a width for each input.
+
+    Folds judge the way to a set; their error for a single set is not put in its place.
+    """
+    support = judged.candidates[chosen].support
+    kernel, nu = _choose(task, support)
+    kernels = (*task.kernels, kernel)
+    position, nus = judged.kernel.copy(), judged.nu.copy()
+    position[chosen], nus[chosen] = len(kernels) - 1, nu
+    parts, error = judged.parts.copy(), judged.error.copy()
+    if isinstance(task.held_out, tuple):
+        X, y = task.held_out
+        alone = replace(task, kernels=(kernel,), nus=np.array([nu]))
+        parts[:, chosen] = set_errors(alone, support, X, y, len(parts))[:, 0, 0]
+        error[chosen] = judged.share @ parts[:, chosen]
+    changed = replace(judged, kernel=position, nu=nus, parts=parts, error=error)
+    return replace(task, kernels=kernels), changed
+
+
+def _choose(task: Task, support: Mask) -> tuple[Kernel, float]:
+    """By the error on held-out data; in every fold the widths come from its training part."""
+    if isinstance(task.held_out, tuple):
+        error = _errors(task, support, *task.held_out)
+    else:
+        folds = Parallel(task.n_jobs)(
+            delayed(_errors)(task.rows(train), support, task.X[test], task.y[test])
+            for train, test in splits(task)
+        )
+        error = np.mean(folds, axis=0)
+    i, j = np.unravel_index(error.argmin(), error.shape)
+    return width_per_input(task, support)[i], float(task.nus[j])
+
+
+def width_per_input(task: Task, support: Mask) -> list[Kernel]:
+    """The kernels of the task, and what becomes of each in a few rounds, at each of a few ν.
+
+    A round fits kernel ridge and divides the width of input a by ‖∂_a f‖ over the root mean square
+    of these norms: what weak inputs lose, strong ones gain.
+    """
+    found = []
+    for kernel in task.kernels:
+        found.append(kernel)
+        for nu in task.levels:
+            current = kernel
+            for _ in range(ROUNDS):
+                norms = task.norms(support, current, nu)
+                size = np.sqrt(np.mean(norms[support] ** 2)) or 1.0
+                scale = np.where(support, np.maximum(norms / size, LEAST), 1.0)
+                current = widened(kernel, 1.0 / scale)
+                found.append(current)
+    return found
+
+
+def _errors(task: Task, support: Mask, X: Array, y: Array) -> Array:
+    """Mean squared errors, (kernels, nus)."""
+    kernels = tuple(width_per_input(task, support))
+    return np.asarray(set_errors(replace(task, kernels=kernels), support, X, y, 1)[0])
