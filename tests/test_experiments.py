@@ -45,7 +45,7 @@ from nvsd.experiments.methods.denovas import (
 from nvsd.experiments.methods.early import early_supports
 from nvsd.experiments.methods.group_lasso import group_lasso_path
 from nvsd.experiments.methods.kernel import hsic_sets
-from nvsd.experiments.methods.ours import LeastError, Selected
+from nvsd.experiments.methods.ours import LeastError, Selected, WidthPerInput
 from nvsd.experiments.methods.spam import Basis
 from nvsd.experiments.pilot import Choice, compare_settings, frequency_groups
 from nvsd.experiments.protocol import PILOT, Split
@@ -590,7 +590,7 @@ def test_table1(tmp_path: Path, capsys, monkeypatch) -> None:
     )
     text = capsys.readouterr().out
     for method in METHODS.values():
-        real = isinstance(method, LeastError)
+        real = isinstance(method, LeastError | WidthPerInput)
         assert real or method.missing or f"| {method.label}" in text
     assert "E3, width chosen on validation data" in text
     assert not [r for r in records(tmp_path / "results").values() if "failed" in r]
@@ -606,7 +606,7 @@ def test_real_tables(what, plain, tuned, real: Path, tmp_path: Path, capsys, mon
     monkeypatch.setattr(denovas, "MAX_OUTER", 3)
     monkeypatch.setattr(denovas, "MAX_INNER", 3)
     ours = "pool-min" if what == "table3" else "pool-min-groups"
-    keys = f"ridge,group-lasso,krls,spam,hsic,denovas,nvsd-l,nvsd-gl,{ours}"
+    keys = f"ridge,group-lasso,krls,spam,hsic,denovas,nvsd-l,nvsd-gl,pool-widths,{ours}"
     out = tmp_path / "results"
     options = ["--replications", "1", "--methods", keys, "--out", str(out)]
     for experiments, columns in ((plain, 5), (tuned, 1)):
@@ -616,6 +616,7 @@ def test_real_tables(what, plain, tuned, real: Path, tmp_path: Path, capsys, mon
         # Two questions for each column.
         assert text.count(" yes") + text.count(" no, by") + text.count("equal") >= 2 * columns
     assert "width chosen" in text
+    assert f"| {METHODS['pool-widths'].label}" in text
     assert not [r for r in records(out).values() if "failed" in r]
 
 
