@@ -257,6 +257,9 @@ def test_splines_are_orthonormal_and_cut_where_they_cannot_be(rng: np.random.Gen
         np.testing.assert_allclose(B[:, group].T @ B[:, group] / 30, np.eye(len(group)), atol=1e-8)
     assert [len(group) for group in basis.groups] == [5, 1]
     assert np.isfinite(basis.features(X + 5)).all()
+    ends = basis.features(X.max(axis=0)[None])
+    beyond = basis.features(X + 9, clipped=True)
+    np.testing.assert_allclose(beyond, np.repeat(ends, 30, axis=0), rtol=1e-12)
 
 
 @pytest.mark.filterwarnings("ignore")

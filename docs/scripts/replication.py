@@ -101,9 +101,10 @@ READINGS = """## What the paper leaves open, and how it was read
   more to choose from: HSIC Lasso has one sequence of nested sets, xRFM six, a path of NVSD up to 50
   sets, `pool` elimination and three rounds of reweighting at four ridge levels for each width, and
   nested sets at eight τ.
-- SpAM is a group lasso on spline bases, its number of knots chosen. Denovas is written anew from
-  its article, for the problem of NVSD(L): 50 τ over six decades, at most 200 outer and 20 inner
-  iterations; {denovas}. The paper ran the authors' programs.
+- SpAM is a group lasso on spline bases with knots at quantiles; validation data choose how many
+  there are, and whether f is linear or constant beyond the training data. Denovas is written anew
+  from its article, for the problem of NVSD(L): 50 τ over six decades, at most 200 outer and 20
+  inner iterations; {denovas}. The paper ran the authors' programs.
 - E3 with the paper's width 4: kernel ridge on the **true** inputs does not reach the error that the
   paper prints at n = 110, so it cannot come from a refit with that width. With the width chosen on
   validation data, for all methods alike, it is undercut by far. Both are reported.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -24,7 +26,7 @@ class Basis:
     """
 
     def __init__(self, X: Array, n_knots: int) -> None:
-        self.n_knots = n_knots
+        self.n_knots, self._range = n_knots, (X.min(axis=0), X.max(axis=0))
         self._splines = [self._spline(column) for column in X.T]
         self._centres: list[Array] = []
         self._maps: list[Array] = []
@@ -37,7 +39,9 @@ class Basis:
             self._maps.append(np.sqrt(len(X)) * Vt[kept].T / s[kept])
 
     def _spline(self, column: Array) -> SplineTransformer:
-        spline = SplineTransformer(self.n_knots, extrapolation="linear", include_bias=False)
+        spline = SplineTransformer(
+            self.n_knots, knots="quantile", extrapolation="linear", include_bias=False
+        )
         return spline.fit(column[:, None])
 
     @property
@@ -46,33 +50,43 @@ class Basis:
         ends = np.cumsum([0, *(M.shape[1] for M in self._maps)])
         return [np.arange(a, b) for a, b in pairwise(ends)]
 
-    def features(self, X: Array) -> Array:
-        """The orthonormal functions at new points."""
+    def features(self, X: Array, clipped: bool = False) -> Array:
+        """The orthonormal functions at new points: beyond the training data linear or constant."""
+        X = np.clip(X, *self._range) if clipped else X
         parts = zip(self._splines, self._centres, self._maps, X.T, strict=True)
         return np.hstack([(s.transform(x[:, None]) - c) @ M for s, c, M, x in parts])
 
 
 @dataclass(frozen=True)
 class SpAM(Method):
-    """f = Σ_a f_a(x_a), penalised by Σ_a ‖f_a‖; knots and penalty by validation."""
+    """f = Σ_a f_a(x_a), penalised by Σ_a ‖f_a‖; knots and penalty by validation.
+
+    So is what f does beyond the training data: each f_a goes on as a line, or stays what it is at
+    the end, as in the authors' R package.
+    """
 
     knots: tuple[int, ...] = (2, 4, 6)
+    clipped: tuple[bool, ...] = (False, True)
 
     packages = ("celer",)
 
     def fit(self, split: Split) -> Model:
         """A path for each number of knots."""
-        return best_of([self._path(split, n_knots) for n_knots in self.knots])
+        return best_of([model for n_knots in self.knots for model in self._path(split, n_knots)])
 
-    def _path(self, split: Split, n_knots: int) -> Model:
+    def _path(self, split: Split, n_knots: int) -> Iterator[Model]:
         basis, mean = Basis(split.X, n_knots), float(split.y.mean())
         groups = [group for group in basis.groups if len(group)]
         W = group_lasso_path(basis.features(split.X), split.y - mean, groups, np.ones(len(groups)))
-        errors = np.mean(
-            (mean + basis.features(split.X_val) @ W - split.y_val[:, None]) ** 2, axis=0
-        )
-        k = int(np.argmin(errors))
-        w = W[:, k]
-        support = np.array([bool(np.any(w[group])) for group in basis.groups])
-        facts = {"knots": float(n_knots)}
-        return Model(support, lambda X: mean + basis.features(X) @ w, float(errors[k]), facts)
+        for clipped in self.clipped:
+            predictions = mean + basis.features(split.X_val, clipped) @ W
+            errors = np.mean((predictions - split.y_val[:, None]) ** 2, axis=0)
+            k = int(np.argmin(errors))
+            support = np.array([bool(np.any(W[group, k])) for group in basis.groups])
+            facts = {"knots": float(n_knots), "clipped": float(clipped)}
+            predict = partial(_predict, basis, mean, W[:, k], clipped)
+            yield Model(support, predict, float(errors[k]), facts)
+
+
+def _predict(basis: Basis, mean: float, w: Array, clipped: bool, X: Array) -> Array:
+    return np.asarray(mean + basis.features(X, clipped) @ w)
