@@ -74,10 +74,12 @@ LOST = """A competitor has the smaller mean, on the replications that both have,
 
 WHY = """On E3 each of two variables is measured three times, and with few rows some of the
 measurements predict better than all six, so that least error and the true set part company; with 30
-rows of E2 they do so now and then. On the real data, sets that differ by an input or two have
-nearly equal validation errors, and which of them wins on the test rows is chance. EL is close to
-linear: at the paper's width, far too small for it, linear models are ahead of every kernel
-method."""
+rows of E2 they do so now and then. xRFM's own predictions choose their own bandwidth and learn a
+metric, where all refits with the paper's width have that one. EL is close to linear, and CC to a
+sum of functions of one input each: linear models and SpAM, made for such data, are ahead there of
+kernels that allow for every interaction; a width per input makes up for most of it. Otherwise sets
+that differ by an input or two have nearly equal validation errors on the real data, and which of
+them wins on the test rows is chance."""
 
 PARTED = """In these cells, the replications in which our set is not the true one; in how many of
 these it has a smaller validation error than the true inputs (in the others the true set was not
