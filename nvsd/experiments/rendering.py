@@ -61,9 +61,9 @@ def verdict_table(block: BlockReport, key: str) -> str:
 
 
 def _digits(block: BlockReport, measure: str) -> int:
-    """Behind the point: three where all means are below 1."""
+    """Behind the point: three where no mean is above 1."""
     means = [cell.mean for row in block.cells[measure].values() for cell in row]
-    return 2 if max((mean for mean in means if not math.isnan(mean)), default=1.0) >= 1 else 3
+    return 2 if max((mean for mean in means if not math.isnan(mean)), default=0.0) > 1 else 3
 
 
 def _label(key: str, cells: Iterable[Cell], most: int) -> str:
