@@ -6,6 +6,7 @@ import warnings
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -320,11 +321,16 @@ def test_a_task_alone_gives_what_it_gives_in_a_run(finished: Path) -> None:
     assert records(finished)[str(task.place)] == alone
 
 
-def test_the_page_on_replication_is_made_of_the_stored_results(
-    finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def script(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """What writes the page on replication."""
     monkeypatch.syspath_prepend(str(ROOT / "docs" / "scripts"))
-    script = importlib.import_module("replication")
+    return importlib.import_module("replication")
+
+
+def test_the_page_on_replication_is_made_of_the_stored_results(
+    finished: Path, tmp_path: Path, script: ModuleType
+) -> None:
     results = collect(records_in(finished, "E1"), "E1")
     e3 = results.assign_attrs(experiment="E3").assign(rmse=results.rmse / 16)
     save_results({"E1": results, "E3": e3}, tmp_path / "run")
@@ -342,10 +348,8 @@ def test_the_page_on_replication_is_made_of_the_stored_results(
 
 
 def test_the_page_says_what_it_means_to_miss_the_true_set(
-    finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    finished: Path, tmp_path: Path, script: ModuleType
 ) -> None:
-    monkeypatch.syspath_prepend(str(ROOT / "docs" / "scripts"))
-    script = importlib.import_module("replication")
     results = collect(records_in(finished, "E1"), "E1")
     results = results.sel({"method": ["krls", "pool-groups", "oracle"]}).load()
     results["support"] = (results.support | True) & results.relevant
