@@ -285,3 +285,14 @@ def test_elimination_with_groups_options_and_validation(data):
     assert model.kernel_ == Polynomial()
     with pytest.raises(ValueError, match="no option 'nonsense'"):
         DerivativeElimination(options={"nonsense": 1}).fit(X, y)
+
+
+def test_elimination_with_a_width_for_each_input(data, fresh):
+    X, y = data
+    given = {"kernel": Gaussian(2.0), "cv": 3, "width_per_input": True}
+    model = DerivativeElimination(**given).fit(X, y)
+    selection = nvsd.selection.select(X, y, method="eliminate", **given, progress=False)
+    assert list(model.support_) == RELEVANT
+    assert len(set(model.kernel_.width)) == 2
+    assert model.kernel_ == selection.refit.kernel
+    np.testing.assert_allclose(model.predict(fresh), selection.refit.predict(fresh), rtol=1e-12)

@@ -43,6 +43,9 @@ class DerivativeElimination(DerivativeSelector):
         Grid for ν of kernel ridge; `nvsd.ridge.default_nus`, a wide one, by default.
     widths : sequence of float, optional
         Multiples of the kernel's width to choose from for each candidate.
+    width_per_input : bool
+        Whether the refit may have a width for each selected input, as with `nvsd.select`; the set
+        stays the same.
     cv : int, splitter, or sequence of (train, test)
         Folds; an integer means shuffled ones, by random_state.
     rule : {"clear", "min", "1se"}
@@ -101,6 +104,7 @@ class DerivativeElimination(DerivativeSelector):
         nu: float = 1e-3,
         nus: Sequence[float] | None = None,
         widths: Sequence[float] | None = None,
+        width_per_input: bool = False,
         cv: Any = 5,
         rule: str = "clear",
         standardize: bool = True,
@@ -116,6 +120,7 @@ class DerivativeElimination(DerivativeSelector):
         self.nu = nu
         self.nus = nus
         self.widths = widths
+        self.width_per_input = width_per_input
         self.cv = cv
         self.rule = rule
         self.standardize = standardize
@@ -156,6 +161,7 @@ class DerivativeElimination(DerivativeSelector):
             cv=self.cv,
             nus=self.nus,
             widths=self.widths,
+            width_per_input=self.width_per_input,
             rule=self.rule,
             standardize=self.standardize,
             value_points=self.value_points,
