@@ -562,6 +562,30 @@ def test_names_of_a_data_frame():
         result.refit.predict(only[["air temperature"]])
 
 
+NAMES = ["air temperature", "7", "größe", "a,b"]
+PAIRS = {"first": NAMES[:2], "rest": NAMES[2:]}
+WEIGHTS = {"größe": 3.0, "a,b": 3.0}
+
+
+@pytest.mark.parametrize("method", list(METHODS))
+@pytest.mark.parametrize(
+    ("by_name", "by_place"),
+    [
+        ({}, {}),
+        ({"groups": PAIRS}, {"groups": ["first", "first", "rest", "rest"]}),
+        ({"penalty": Lasso(WEIGHTS)}, {"penalty": Lasso([1.0, 1.0, 3.0, 3.0])}),
+        ({"penalty": GroupLasso(PAIRS)}, {"penalty": GroupLasso([0, 0, 1, 1])}),
+    ],
+)
+def test_every_method_takes_groups_and_weights_by_name(method, by_name, by_place):
+    X, y = additive(40, 4)
+    given = {"method": method, "cv": 2, "nus": [1e-2, 1e-4]}
+    named = select(pd.DataFrame(X, columns=NAMES), y, **given, **by_name)
+    plain = select(X, y, **given, **by_place)
+    assert_array_equal(named.support, plain.support)
+    assert named.score == plain.score
+
+
 # --- widths and penalties ---------------------------------------------------------------------
 
 

@@ -7,6 +7,7 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
+import xarray as xr
 
 from nvsd.path import nvsd_path
 from nvsd.penalties import GroupLasso, Penalty, SparseGroupLasso
@@ -79,7 +80,9 @@ def _ranked(task: Task, path: Path, method: str, origin: str) -> list[list[Candi
 
 
 def _prepare(task: Task) -> Prepared:
-    return prepare(task.X, kernel=task.kernel, nu=task.nu, progress=False)
+    # With their names: groups and weights may be given by them.
+    X = xr.DataArray(task.X, {"feature": list(task.features)}, ("sample", "feature"))
+    return prepare(X, kernel=task.kernel, nu=task.nu, progress=False)
 
 
 def _path(
