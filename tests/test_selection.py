@@ -264,6 +264,43 @@ def test_every_fold_proposes_anew():
     assert_allclose(judged.nu, (1e-2, 1e-4)[best])
 
 
+def test_a_set_that_lacks_what_its_folds_had_is_judged_by_itself():
+    X, y = additive(30, 3)
+    task = a_task(X, y)
+    both, first, rest = np.array([1, 1, 0]) > 0, np.array([1, 0, 0]) > 0, np.array([0, 0, 1]) > 0
+
+    def method(part):
+        sets = (first, both, both) if len(part.y) == 30 else (both, both, rest)
+        return [Candidate(support, "spy", "", np.ones(3)) for support in sets]
+
+    def errors(support, nu):
+        for train, test in KFold(3, shuffle=True, random_state=0).split(X):
+            Z, mean = task.X[:, support], y[train].mean()
+            model = KernelRidge(alpha=20 * nu, kernel="rbf", gamma=1 / 8)
+            fitted = model.fit(Z[train], y[train] - mean).predict(Z[test])
+            yield np.mean((fitted + mean - y[test]) ** 2)
+
+    judged = judge(task, method)
+    for i, (kept, proposed) in enumerate([(first, both), (both, both), (both, rest)]):
+        for nu in (1e-2, 1e-4):
+            parts = max((list(errors(each, nu)) for each in (kept, proposed)), key=np.mean)
+            assert judged.error[i] <= np.mean(parts) * (1 + 1e-9)
+            if nu == judged.nu[i]:
+                assert_allclose(judged.parts[:, i], parts)
+                assert_allclose(judged.error[i], np.mean(parts))
+    assert judged.error[1] < 0.5 * min(judged.error[0], judged.error[2])
+    assert judged.best("min") == 1
+
+
+def test_a_path_that_is_right_in_every_fold_may_be_wrong_at_the_end():
+    # At two τ all folds find the six inputs; at the first of them all samples together do not.
+    train, fresh = E2(70, 500), E2(1000, 9000)
+    result = select(train.X, train.y, method="rank", kernel=CUBIC)
+    assert_array_equal(result.support, train.support)
+    error = np.mean((result.refit.predict(fresh.X) - fresh.y) ** 2)
+    assert error < 0.01 * fresh.y.var()
+
+
 def test_folds_of_all_kinds():
     X, y = additive(40, 3)
     splitter = KFold(4, shuffle=True, random_state=0)

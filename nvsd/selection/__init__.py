@@ -94,7 +94,8 @@ def select(
         Held-out data that judge; the fits use X alone, as in the paper.
     cv : int, splitter, or sequence of (train, test)
         Without validation data: number of shuffled folds, a scikit-learn splitter, or the splits.
-        The method then proposes anew in every fold.
+        The method then proposes anew in every fold. A candidate has the mean error of what was
+        proposed in its place, or of its own set in the same folds, whichever is larger.
     nus : sequence of float, optional
         Grid for ν of kernel ridge; `nvsd.ridge.default_nus` by default.
     widths : sequence of float, optional

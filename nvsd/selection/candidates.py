@@ -61,8 +61,8 @@ class Judged:
     kernel : int array
         Positions in `Task.kernels`.
     of_sets : bool
-        Whether errors are those of the sets; otherwise of the way that led to them, in each fold
-        to another set.
+        Whether errors are those of the sets alone, not also of the ways that led to them, in each
+        fold to another set.
     """
 
     candidates: list[Candidate]
@@ -106,7 +106,9 @@ def judge(task: Task, method: Method, tick: Tick = None) -> Judged:
     On validation data each set is judged by itself. Cross-validation judges the way that led to a
     set: the method proposes anew from the training part of every fold, and the i-th candidate has
     the mean error of the i-th proposals. To rank inputs by all samples and then cross-validate the
-    sets would let noise that the ranking has fitted pass for signal.
+    sets would let noise that the ranking has fitted pass for signal. But where a way leads to the
+    right set in every fold it need not do so once more: a candidate whose own set has a larger
+    error in these folds, for all that its inputs are known from their test rows, has that one.
 
     Parameters
     ----------
@@ -118,8 +120,9 @@ def judge(task: Task, method: Method, tick: Tick = None) -> Judged:
         parts = _errors(task, candidates, task.held_out, PARTS, tick)
         share = _shares(len(task.held_out[1]), PARTS)
     else:
-        calls = (delayed(_fold)(task, method, train, test) for train, test in splits(task))
-        parts = np.concatenate(Parallel(task.n_jobs)(_told(calls, tick)))
+        calls = (delayed(_fold)(task, method, candidates, *split) for split in splits(task))
+        ways, sets = np.concatenate(Parallel(task.n_jobs)(_told(calls, tick)), axis=1)
+        parts = np.where(sets.mean(axis=0) > ways.mean(axis=0), sets, ways)
         share = np.full(len(parts), 1 / len(parts))
     # Below the rounding of y all errors are the same.
     floor = (8 * np.finfo(float).eps * np.abs(task.y).max()) ** 2
@@ -153,10 +156,21 @@ def splits(task: Task) -> list[Any]:
     return held_out if isinstance(held_out, list) else list(held_out.split(task.X, task.y))
 
 
-def _fold(task: Task, method: Method, train: NDArray[Any], test: NDArray[Any]) -> Array:
-    """Errors, on the rest, of what the method proposes from a part of the samples."""
+def _fold(
+    task: Task,
+    method: Method,
+    candidates: list[Candidate],
+    train: NDArray[Any],
+    test: NDArray[Any],
+) -> Array:
+    """Errors, on the rest, of what the method proposes from a part of the samples.
+
+    And of the candidates: (2, 1, candidates, kernels, nus).
+    """
     part = task.rows(train)
-    return _errors(part, method(part), (task.X[test], task.y[test]), 1)
+    held_out = task.X[test], task.y[test]
+    error = _errors(part, [*method(part), *candidates], held_out, 1)
+    return np.stack(np.split(error, 2, axis=1))
 
 
 def _errors(
