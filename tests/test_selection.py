@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import partial
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,7 @@ import pytest
 import xarray as xr
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.kernel_ridge import KernelRidge
-from sklearn.model_selection import KFold, ShuffleSplit
+from sklearn.model_selection import KFold, ShuffleSplit, TimeSeriesSplit
 
 import nvsd
 from nvsd.files import refit_dataset
@@ -440,6 +440,20 @@ def test_other_kernels_many_rows_and_repeated_rows_get_no_help():
     assert _guides(a_task(X[:1000], y[:1000], kernel=CUBIC))
     repeated = np.repeat(X[:2], 25, axis=0)
     assert not _guides(a_task(repeated, np.repeat(y[:2], 25), kernel=CUBIC))
+
+
+@pytest.mark.parametrize("method", ["reweight", "pool"])
+def test_every_fold_has_as_many_guides_as_all_samples(method):
+    given = {"method": method, "kernel": Polynomial(2), "nus": [1e-2, 1e-4]}
+    X, y = additive(1100, 2)  # folds with fewer than 1000 rows
+    assert select(X, y**2, **given).selected == ["x0", "x1"]
+    # Where points are repeated there is no width for all samples, or for those of a fold.
+    X = np.tile(np.array(list(product([-1.0, 1.0], repeat=3))), (13, 1))
+    assert select(X, X[:, 0] * X[:, 1], **given, cv=2).selected == ["x0", "x1"]
+    X, y = additive(104, 2)
+    X[:26] = X[0]
+    found = select(X, X[:, 0] * X[:, 1], **given, cv=TimeSeriesSplit(3))
+    assert any("Gaussian" in origin for origin in found.history["origin"].values)
 
 
 def test_pool_leaves_out_a_path_that_would_be_large():

@@ -9,8 +9,7 @@ from itertools import chain, product
 import numpy as np
 from joblib import Parallel, delayed
 
-from nvsd.kernels import Gaussian, Kernel, neighbour_width
-from nvsd.monomials import degree_and_offset
+from nvsd.kernels import Gaussian, Kernel
 from nvsd.selection.candidates import Candidate, nested
 from nvsd.selection.inputs import check_count
 from nvsd.selection.task import Task
@@ -21,7 +20,6 @@ Model = tuple[Kernel, float, str]  # kernel, ν and their description
 # Gaussian kernels that help out a polynomial one: multiples of the width that the nearest
 # neighbours give, and ν. Tuned on E1 and E2 with n = 30, where they halve the errors of selection.
 GUIDES = tuple(product((1.0, 2.0, 4.0), (1e-1, 1e-3)))
-FEW_ROWS = 1000  # with more, the polynomial needs no help
 
 
 def eliminate(task: Task) -> list[Candidate]:
@@ -57,11 +55,8 @@ def _models(task: Task) -> list[Model]:
 
 def _guides(task: Task) -> list[Model]:
     """Gaussian kernels beside a polynomial one."""
-    if degree_and_offset(task.kernel) is None or len(task.X) > FEW_ROWS:
-        return []
-    try:
-        width = neighbour_width(task.X)
-    except ValueError:  # no two samples differ
+    width = task.guide_width
+    if width is None:
         return []
     return [
         (Gaussian(c * width), nu, f"nu={nu:.3g}, Gaussian({c * width:.3g})") for c, nu in GUIDES

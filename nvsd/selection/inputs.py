@@ -13,10 +13,13 @@ from nvsd._checks import check_points, check_positive, check_target, is_number
 from nvsd.blocks import ArrayRows
 from nvsd.choice import refuse_large_ridge
 from nvsd.kernels import Gaussian, Kernel, neighbour_width, widened
+from nvsd.monomials import degree_and_offset
 from nvsd.penalties import GroupLasso, Groups, Lasso, Penalty
 from nvsd.prepare import check_non_negative
 from nvsd.ridge import default_nus
 from nvsd.selection.task import Array, Mask, Task
+
+FEW_ROWS = 1000  # with more, a polynomial kernel needs no help to propose sets
 
 
 class Inputs(NamedTuple):
@@ -96,6 +99,7 @@ def make_task(
         seed=int(random_state),
         n_jobs=n_jobs,
         value_points=_value_points(value_points, len(rows.X)),
+        guide_width=_guide_width(kernel, rows.X),
     )
     return task, inputs
 
@@ -106,6 +110,16 @@ def _value_points(value_points: int | None, n: int) -> int | None:
         return check_count("value_points", value_points)
     refuse_large_ridge(n)
     return None
+
+
+def _guide_width(kernel: Kernel, X: Array) -> float | None:
+    """A Gaussian's width, where a polynomial kernel has so few rows that it needs help."""
+    if degree_and_offset(kernel) is None or len(X) > FEW_ROWS:
+        return None
+    try:
+        return neighbour_width(X)
+    except ValueError:  # most samples are the same
+        return None
 
 
 def _structure(

@@ -51,6 +51,9 @@ class Task:
     n_jobs : int or None
     value_points : int or None
         How many kernel sections kernel ridge is made of, at rows drawn at random; None: all rows.
+    guide_width : float or None
+        Of Gaussian kernels that help out a polynomial one. From all samples: every fold has as
+        many candidates.
     """
 
     X: Array
@@ -67,6 +70,7 @@ class Task:
     seed: int
     n_jobs: int | None
     value_points: int | None = None
+    guide_width: float | None = None
 
     @cached_property
     def units(self) -> NDArray[np.intp]:
