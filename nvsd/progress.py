@@ -8,6 +8,8 @@ from contextlib import contextmanager
 
 from tqdm import tqdm
 
+DELAY = 0.5  # seconds that need no bar
+
 
 @contextmanager
 def progress_bar(
@@ -26,5 +28,5 @@ def progress_bar(
     """
     if progress is None:
         progress = hasattr(sys, "ps1") and sys.stderr.isatty()
-    with tqdm(total=total, desc=what, unit=unit, disable=not progress, delay=0.5) as bar:
+    with tqdm(total=total, desc=what, unit=unit, disable=not progress, delay=DELAY) as bar:
         yield bar.update
