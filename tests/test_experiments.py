@@ -675,7 +675,10 @@ def test_without_the_data_a_sentence_says_so(tmp_path, capsys, monkeypatch) -> N
         (["--methods", "magic"], "there is no method 'magic'"),
         (["--experiments", "E9"], "there is no experiment 'E9'"),
         (["--sizes", "few"], "are no numbers"),
-        (["--sizes", "31"], "leave nothing to do"),
+        (["--sizes", "31"], "there is no size 31; give some of 30, 50, 70, 90, 110."),
+        (["--sizes", "30", "--methods", "pool-widths"], "leave nothing to do"),
+        (["--jobs", "0"], "--jobs 0 is not allowed; give at least 1"),
+        (["--show"], "has no results of table1; leave out --show to make them."),
         (["--replications", "0"], "give at least 1"),
         (["--known", "nowhere"], "has no results"),
     ],
@@ -683,6 +686,16 @@ def test_without_the_data_a_sentence_says_so(tmp_path, capsys, monkeypatch) -> N
 def test_options_that_make_no_sense(tmp_path, capsys, options, sentence) -> None:
     assert main(["replicate", "table1", *options, "--out", str(tmp_path)]) == 2
     assert sentence in capsys.readouterr().err
+
+
+def test_only_a_folder_can_be_written_to(tmp_path: Path, capsys) -> None:
+    (tmp_path / "file").touch()
+    for what in ("table1", "figure1", "table3"):
+        assert main(["replicate", what, "--out", str(tmp_path / "file")]) == 2
+        assert "is a file; name a folder." in capsys.readouterr().err
+    assert main(["replicate", "figure1", "--show", "--out", str(tmp_path / "none")]) == 2
+    assert "has no results of figure1" in capsys.readouterr().err
+    assert not (tmp_path / "none").exists()
 
 
 def test_show_runs_nothing(finished: Path, capsys) -> None:

@@ -21,6 +21,10 @@ def run(options: Namespace) -> None:
     """Run what is not done yet, then write and print what there is."""
     if options.replications < 1:
         raise UsageError(f"--replications {options.replications} is not allowed; give at least 1.")
+    if options.jobs == 0:
+        raise UsageError("--jobs 0 is not allowed; give at least 1, or -1 for all cores.")
+    if Path(options.out).exists() and not Path(options.out).is_dir():
+        raise UsageError(f"--out {options.out} is a file; name a folder.")
     if options.what == "pilot":
         _pilot(options)
     elif options.what == "figure1":
@@ -43,6 +47,8 @@ def _table(options: Namespace) -> None:
         records = records_in(options.out, name)
         if records:
             results[name] = collect(records, name)
+    if options.show and not results:
+        raise _nothing_to_show(options)
     save_results(results, options.out)
     text = to_markdown(report(options.what, results))
     write_text(Path(options.out) / f"{options.what}.md", text)
@@ -53,17 +59,14 @@ def _tasks(options: Namespace) -> list[Task] | None:
     """What the table consists of, or None if its data are not there."""
     wanted = _listed(options.methods, METHODS, "method")
     chosen = _listed(options.experiments, EXPERIMENTS, "experiment")
-    sizes = None if options.sizes is None else _numbers(options.sizes)
+    known = sorted({n for block in TABLES[options.what] for _, n in block.columns.values()})
+    sizes = known if options.sizes is None else _numbers(options.sizes, known)
     tasks: dict[Task, None] = {}
     missing: dict[str, tuple[str, ...]] = {}
     for block in TABLES[options.what]:
         methods = [m for m in block.methods() if m.key in wanted]
         missing |= {m.label: m.missing for m in methods if m.missing}
-        cells = [
-            (name, n)
-            for name, n in block.columns.values()
-            if name in chosen and (sizes is None or n in sizes)
-        ]
+        cells = [(name, n) for name, n in block.columns.values() if name in chosen and n in sizes]
         keys = [m.key for m in methods if not m.missing]
         tasks |= dict.fromkeys(tasks_of(cells, keys, range(options.replications)))
     for label, packages in missing.items():
@@ -90,15 +93,21 @@ def _restore(options: Namespace) -> None:
 
 
 def _run(tasks: Sequence[Task], options: Namespace) -> None:
-    Path(options.out).mkdir(parents=True, exist_ok=True)
     if options.show:
         return
+    Path(options.out).mkdir(parents=True, exist_ok=True)
     count = run_tasks(tasks, options.out, jobs=options.jobs, cluster=options.cluster, progress=True)
     say(f"{count} of {len(tasks)} fits were run, the others were done before.")
     done = {tuple(r[name] for name in Task._fields) for r in _records(tasks, options.out)}
     failed = [task for task in tasks if tuple(task) not in done]
     if failed:
         say(f"note: {len(failed)} fits failed, such as {failed[0].place}, which says why.")
+
+
+def _nothing_to_show(options: Namespace) -> UsageError:
+    return UsageError(
+        f"--out {options.out} has no results of {options.what}; leave out --show to make them."
+    )
 
 
 def _records(tasks: Iterable[Task], out: str) -> list[Row]:
@@ -113,11 +122,14 @@ def _figure(options: Namespace) -> None:
     quiet_backend()
     wanted = _listed(options.methods, METHODS, "method")
     keys = [key for key in SHOWN if key in wanted and not METHODS[key].missing]
-    sizes = [] if options.sizes is None else _numbers(options.sizes)
+    known = EXPERIMENTS["E3"].sizes
+    sizes = [] if options.sizes is None else _numbers(options.sizes, known)
     tasks = figure_tasks(keys, *sizes[:1])
     if not tasks:
         raise UsageError("these options leave nothing to draw; give other ones.")
     _run(tasks, options)
+    if options.show and not _records(tasks, options.out):
+        raise _nothing_to_show(options)
     data = figure_data(options.out, tasks)
     save_results({"figure1": data}, options.out)
     figure = plot_figure1(data)
@@ -154,8 +166,13 @@ def _listed(text: str | None, known: Iterable[str], what: str) -> list[str]:
     return names
 
 
-def _numbers(text: str) -> list[int]:
+def _numbers(text: str, known: Sequence[int]) -> list[int]:
+    """Sizes between commas."""
     try:
-        return [int(part) for part in text.split(",")]
+        sizes = [int(part) for part in text.split(",")]
     except ValueError as error:
         raise UsageError(f"--sizes {text!r} are no numbers; give them as in 30,50.") from error
+    for size in sizes:
+        if size not in known:
+            raise UsageError(f"there is no size {size}; give some of {', '.join(map(str, known))}.")
+    return sizes

@@ -204,7 +204,12 @@ def _leave_with(parent: int) -> None:
 def _dask(cluster: Any) -> Any:
     from distributed import Client
 
-    client = cluster if isinstance(cluster, Client) else Client(cluster)  # type: ignore[no-untyped-call]
+    try:
+        client = cluster if isinstance(cluster, Client) else Client(cluster)  # type: ignore[no-untyped-call]
+    except OSError as error:
+        raise ValueError(
+            f"the cluster {cluster} does not answer; start it, or give the address of another one."
+        ) from error
     return parallel_config(backend="dask", client=client)
 
 
