@@ -16,12 +16,22 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nvsd._checks import refuse_rounding
-from nvsd.admm import Points, Settings, Status, feasible, fenchel_gap, norms, row_norms
+from nvsd.admm import (
+    Points,
+    Settings,
+    Status,
+    certificate,
+    feasible,
+    fenchel_gap,
+    norms,
+    row_norms,
+)
 from nvsd.anderson import Anderson
 from nvsd.continuation import FlatPoint
 from nvsd.kernels import Kernel
@@ -174,8 +184,12 @@ def solve_dual(
         elif tau == 0:
             points = _closed_form(problem, penalty, tau, np.zeros_like(flat.u), problem.ridge()[1])
         if points is None or points.gap[0] > limit:
-            points, z = _solve(problem, penalty, tau, *line.at(tau), settings)
-            line.add(tau, points.u, z)
+            solved, z = _solve(problem, penalty, tau, *line.at(tau), settings)
+            line.add(tau, solved.u, z)
+            known = [] if points is None else [points]
+            if solved.status[0] == Status.MAX_ITER:  # it may be far off, and this is known
+                known.append(_flat_instead(problem, penalty, solved, flat))
+            points = min([solved, *known], key=lambda each: np.nan_to_num(each.gap[0], nan=np.inf))
         done.append(points)
         tick(1)
     return Points.join(done)
@@ -238,6 +252,15 @@ def _closed_form(
     status = np.array([Status.CLOSED_FORM])
     C, count = u.reshape(1, -1), np.zeros(1, dtype=np.intp)
     return Points(taus, C, phi, u, u, gap, none, count, none, none, status)
+
+
+def _flat_instead(
+    problem: MatrixFreeProblem, penalty: BoundPenalty, points: Points, flat: FlatPoint
+) -> Points:
+    """The flat point in place of a solution, judged by the dual point of that."""
+    gap = certificate(problem, penalty, points.tau, flat.C, points.u)
+    phi = np.zeros_like(points.phi)
+    return replace(points, C=flat.C, phi=phi, multiplier=flat.multiplier, gap=gap)
 
 
 class _Line:

@@ -242,3 +242,31 @@ def test_what_matrix_free_cannot_do_is_refused() -> None:
         nvsd.prepare(
             data()[0], kernel=Gaussian(1.0), representation="matrix-free", checkpoint="a.npz"
         )
+
+
+@pytest.mark.filterwarnings("ignore::nvsd.ConvergenceWarning")
+@pytest.mark.parametrize("seed", range(4))
+def test_a_path_cut_short_is_no_worse_than_the_flat_function(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X, y = rng.standard_normal((7, 3)), rng.standard_normal(7) + 2
+    penalty = Lasso(10.0 ** rng.uniform(-4, 3, 3))
+    given = {"kernel": Gaussian(1.0), "penalty": penalty, "n_taus": 8}
+    path = nvsd.nvsd_path(X, y, representation="matrix-free", max_iter=10, **given)
+    exact = nvsd.nvsd_path(X, y, representation="derivative", tol=1e-10, **given)
+    assert (path.objective <= path.attrs["scale"]).all()
+    excess = path.objective.values - exact.objective.values
+    assert (excess <= path.gap.values + 1e-10 * path.attrs["scale"]).all()
+    np.testing.assert_allclose(path.fitted, path.nvsd.predict(X), atol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore::nvsd.ConvergenceWarning")
+@pytest.mark.parametrize("times", [1e4, 1e7, 1e10])
+def test_far_beyond_tau_max_the_function_is_flat(times: float) -> None:
+    X, y = data()
+    tau_max = float(nvsd.nvsd_path(X, y, kernel=Gaussian(2.0), n_taus=2).tau[0])
+    given = {"kernel": Gaussian(2.0), "taus": [times * tau_max]}
+    path = nvsd.nvsd_path(X, y, representation="matrix-free", **given)
+    exact = nvsd.nvsd_path(X, y, representation="derivative", **given)
+    assert path.n_selected.item() == 0
+    assert path.objective.item() <= 1.01 * exact.objective.item()
+    np.testing.assert_allclose(path.fitted, exact.fitted, atol=1e-6 * np.abs(y).max())
