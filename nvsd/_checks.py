@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from numbers import Real
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,10 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[np.float64]
+Index = NDArray[np.intp]
 
 LARGEST = 1e100  # of the samples
+ROUNDING = 8 * float(np.finfo(float).eps)  # of a mean, relative to the largest of its terms
 
 
 def is_number(value: object, kind: type = Real) -> bool:
@@ -28,8 +31,31 @@ def check_positive(name: str, value: Any) -> float:
     return float(value)
 
 
+def check_count(name: str, value: object) -> int:
+    """Return a positive integer."""
+    if not is_number(value, Integral) or value < 1:  # type: ignore[operator]
+        raise ValueError(f"{name} = {value!r} is not allowed; give a positive integer.")
+    return int(value)  # type: ignore[call-overload, no-any-return]
+
+
+def check_seed(value: object, name: str = "random_state") -> int:
+    """Return an integer that numbers are drawn by."""
+    if not is_number(value, Integral) or value < 0:  # type: ignore[operator]
+        raise ValueError(f"{name} = {value!r} is no seed; give an integer >= 0.")
+    return int(value)  # type: ignore[call-overload, no-any-return]
+
+
+def check_flag(name: str, value: object) -> bool:
+    """Return True or False; a text such as "no" is neither."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} = {value!r} is not allowed; give True or False.")
+    return bool(value)
+
+
 def _real(values: ArrayLike, name: str) -> Array:
     """Return an array of real numbers."""
+    if isinstance(values, np.ma.MaskedArray):
+        values = np.ma.filled(values.astype(float), np.nan)
     try:
         array = np.asarray(values)
         # Casting would drop the imaginary part.
@@ -37,6 +63,8 @@ def _real(values: ArrayLike, name: str) -> Array:
             raise TypeError("complex")
         return np.asarray(array, dtype=float)
     except (TypeError, ValueError) as error:
+        if hasattr(values, "isna") and np.any(values.isna()):
+            raise ValueError(f"{name} holds NaN or infinite values; give finite numbers.") from None
         raise ValueError(f"{name} holds something other than numbers; give numbers.") from error
 
 
@@ -78,16 +106,41 @@ def check_samples(X: ArrayLike) -> tuple[Array, tuple[str, ...]]:
 
 def feature_names(X: object, d: int) -> tuple[str, ...]:
     """The names of the columns, as strings, or x0, x1, ... if they have none."""
+    names = column_names(X)
+    if names is None:
+        return tuple(f"x{a}" for a in range(d))
+    _refuse_repeated(names, names)
+    return names
+
+
+def column_names(X: object) -> tuple[str, ...] | None:
+    """The names of the columns of a DataFrame or DataArray, as strings; None if it has none."""
     columns: Iterable[object] | None = getattr(X, "columns", None)
     if isinstance(X, xr.DataArray):
-        columns = X.indexes.get(X.dims[-1])
-    if columns is None:
-        return tuple(f"x{a}" for a in range(d))
-    features = tuple(str(name) for name in columns)
-    if len(set(features)) < len(features):
-        repeated = next(name for name in features if features.count(name) > 1)
-        raise ValueError(f"several inputs are called {repeated!r}; give each column its own name.")
-    return features
+        columns = X.indexes.get(X.dims[-1]) if X.dims else None
+    return None if columns is None else tuple(str(name) for name in columns)
+
+
+def take_columns(X: Any, features: Sequence[str], name: str = "X") -> Any:
+    """X with these columns in this order; what has no names is left as it is."""
+    names = column_names(X)
+    if names is None:
+        return X
+    missing = [feature for feature in features if feature not in names]
+    if missing:
+        raise ValueError(f"the columns of {name} lack {missing[0]!r}; give all inputs of the fit.")
+    _refuse_repeated(names, features)
+    order = [names.index(feature) for feature in features]
+    return X.iloc[:, order] if hasattr(X, "iloc") else X[:, order]
+
+
+def _refuse_repeated(names: Sequence[str], features: Sequence[str]) -> None:
+    times = Counter(names)
+    repeated = [feature for feature in features if times[feature] > 1]
+    if repeated:
+        raise ValueError(
+            f"several inputs are called {repeated[0]!r}; give each column its own name."
+        )
 
 
 def check_target(y: ArrayLike, n: int) -> Array:
@@ -100,6 +153,32 @@ def check_target(y: ArrayLike, n: int) -> Array:
     if not np.isfinite(target).all():
         raise ValueError("y holds NaN or infinite values; give finite numbers.")
     return target
+
+
+def check_splits(splits: Iterable[Any], n: int) -> list[tuple[Index, Index]]:
+    """Return folds (train, test) of n rows as numbers of rows."""
+    folds = [(np.asarray(train), np.asarray(test)) for train, test in splits]
+    if not folds:
+        raise ValueError("cv has no folds; give some, and an iterator that was not used before.")
+    checked = []
+    for number, (train, test) in enumerate(folds):
+        train, test = (
+            np.flatnonzero(part) if part.dtype == bool and part.shape == (n,) else part
+            for part in (train, test)
+        )
+        for part, kind, least in ((train, "training", 2), (test, "test", 1)):
+            if part.ndim != 1 or len(part) < least:
+                raise ValueError(
+                    f"fold {number} of cv has {part.size} {kind} rows; give other folds, or more "
+                    f"samples, so that there are {least} at least."
+                )
+            if part.dtype.kind not in "iu" or part.min() < -n or part.max() >= n:
+                raise ValueError(
+                    f"fold {number} of cv has {kind} rows that are no numbers from 0 to {n - 1}; "
+                    "give numbers of rows."
+                )
+        checked.append((train, test))
+    return checked
 
 
 def refuse_rounding(nu: float, largest: float) -> None:

@@ -11,8 +11,8 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from nvsd._checks import check_points, check_target
-from nvsd.blocks import rows_of
+from nvsd._checks import check_points, check_target, feature_names, take_columns
+from nvsd.blocks import Rows, rows_of
 from nvsd.choice import refuse_large_ridge
 from nvsd.kernels import Kernel
 from nvsd.landmarks import evaluate_landmarks
@@ -35,7 +35,7 @@ class PathAccessor:
     """
 
     def __init__(self, dataset: xr.Dataset) -> None:
-        self._dataset = in_schema_order(dataset)
+        self._given, self._dataset = dataset, in_schema_order(dataset)
 
     def predict(self, X_new: ArrayLike) -> xr.DataArray:
         """f at new points, the mean of y included.
@@ -43,7 +43,8 @@ class PathAccessor:
         Parameters
         ----------
         X_new : (m, d) array or DataFrame
-            In the units of the samples; columns of a DataFrame are matched by name.
+            In the units of the samples; the columns of a DataFrame, or DataArray, are matched by
+            name.
 
         Returns
         -------
@@ -100,7 +101,8 @@ class PathAccessor:
         validation : (X, y), optional
             Where the mean squared error decides between several nu.
         support : (..., d) bool array, optional
-            The inputs to use at each τ, instead of the path's own support.
+            The inputs to use at each τ, instead of the path's own support; a DataArray goes by its
+            labels.
         value_points : int, optional
             For many rows: f is made of so many kernel sections, at rows drawn at random, while the
             loss remains that of all rows; see `nvsd.nystrom`. X and y may then come from any source
@@ -121,7 +123,7 @@ class PathAccessor:
             refuse_large_ridge(len(points))
             fit_on = partial(fit_ridge, points, target)
         else:
-            rows = rows_of(X, y).scaled(*(self._dataset[name].values for name in SCALES))
+            rows = self._scaled_rows(X, y)
             points = draw_points(rows, value_points, random_state)
             fit_on = partial(fit_nystrom, rows, points)
         nus = self._nus(nu, kernel, points, validation is not None)
@@ -145,16 +147,28 @@ class PathAccessor:
 
     def _masks(self, support: ArrayLike | None) -> NDArray[np.bool_]:
         """The inputs of each refit, (..., d)."""
-        own = np.asarray(self._dataset["support"].values, dtype=bool)
+        own = self._dataset["support"]
         if support is None:
-            return own
-        given = np.asarray(support, dtype=bool)
+            return np.asarray(own.values, dtype=bool)
+        if not isinstance(support, xr.DataArray):
+            values = np.asarray(support, dtype=bool)
+            if values.shape != own.shape:
+                raise ValueError(
+                    f"support has shape {values.shape} and the path {own.shape}; give one row for "
+                    "each tau, with one entry per input."
+                )
+            support = self._given["support"].transpose(*own.dims).copy(data=values)
+        try:
+            labels = {dim: own[dim] for dim in own.dims if dim in support.coords}
+            given = support.sel(labels).transpose(*own.dims)
+        except (KeyError, ValueError):
+            given = support.isel({dim: [] for dim in support.dims})
         if given.shape != own.shape:
             raise ValueError(
-                f"support has shape {given.shape} and the path {own.shape}; give one row for each "
-                "tau, with one entry per input."
+                f"support has dimensions {support.dims} with other labels than the path's "
+                f"{own.dims}; give one entry for each of its tau and inputs."
             )
-        return given
+        return np.asarray(given.values, dtype=bool)
 
     def report(self, out: str | PathLike[str], **content: Any) -> Path:
         """Write the path as one self-contained HTML page; see `nvsd.write_report`."""
@@ -175,25 +189,36 @@ class PathAccessor:
     def _scaled(self, X: ArrayLike) -> Array:
         """Points as the kernel sees them."""
         self._check_one_path()
-        features = [str(name) for name in self._dataset["feature"].values]
-        columns = getattr(X, "columns", None)
-        if columns is not None:
-            missing = [name for name in features if name not in {str(c) for c in columns}]
-            if missing:
-                raise ValueError(
-                    f"the columns of X lack {missing[0]!r}; give all of the path's inputs."
-                )
-            order = [list(map(str, columns)).index(name) for name in features]
-            X = X.iloc[:, order]  # type: ignore[union-attr]
-        points = check_points(X)
-        if points.shape[1] != len(features):
-            raise ValueError(
-                f"X has {points.shape[1]} columns and the path {len(features)} inputs; "
-                "give the same inputs."
-            )
+        points = check_points(take_columns(X, self._features))
+        self._check_inputs(points.shape[1])
         data = self._dataset
         scaled: Array = (points - data["x_mean"].values) / data["x_scale"].values
         return scaled
+
+    def _scaled_rows(self, X: Any, y: Any) -> Rows:
+        """Rows from any source as the kernel sees them."""
+        rows = rows_of(take_columns(X, self._features), y)
+        self._check_inputs(len(rows.features))
+        if not rows.has_target:
+            raise ValueError("y is missing; give one number for each row of X.")
+        # Blocks may have names of their own.
+        if rows.features not in (self._features, feature_names(None, len(rows.features))):
+            raise ValueError(
+                "the blocks have other columns than the path, or in another order; give its inputs "
+                "in its order."
+            )
+        return rows.scaled(*(self._dataset[name].values for name in SCALES))
+
+    def _check_inputs(self, columns: int) -> None:
+        if columns != (inputs := len(self._features)):
+            raise ValueError(
+                f"X has {columns} columns and the path {inputs} inputs; give the same inputs."
+            )
+
+    @property
+    def _features(self) -> tuple[str, ...]:
+        """The names of the inputs."""
+        return tuple(str(name) for name in self._dataset["feature"].values)
 
     def _check_one_path(self) -> None:
         """Refuse several paths that were joined, and one that is no longer whole."""

@@ -18,7 +18,13 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from nvsd._checks import check_points, check_samples, check_target, feature_names
+from nvsd._checks import (
+    check_points,
+    check_samples,
+    check_target,
+    column_names,
+    feature_names,
+)
 from nvsd.checkpoint import Block, Checkpoint, Tally
 from nvsd.moments import Spread
 from nvsd.progress import progress_bar
@@ -226,7 +232,7 @@ class IterableRows(Rows):
             X, y = _pair(given, number)
             points = check_points(X, f"block {number}")
             if points.shape[1] != len(self.features) or (
-                hasattr(X, "columns") and feature_names(X, 0) != self.features
+                column_names(X) not in (None, self.features)
             ):
                 raise ValueError(
                     f"block {number} has other inputs than the first one; give all the same."
@@ -283,14 +289,12 @@ def checked_block(X: ArrayLike, y: ArrayLike | None) -> tuple[Array, Array | Non
 
 def rows_of(X: Any, y: Any = None, progress: bool | None = None) -> Rows:
     """The rows of whatever the user gave as X and y."""
-    if isinstance(X, xr.DataArray) and X.chunks is not None:
-        X = X.data
     if isinstance(X, Mapping) or hasattr(X, "toarray"):
         raise ValueError(
             f"X is a {type(X).__name__}; give an array or a DataFrame, such as X.toarray() of a "
             "sparse matrix."
         )
-    if hasattr(X, "__dask_graph__") and not isinstance(X, xr.DataArray):
+    if hasattr(X, "__dask_graph__") and (not isinstance(X, xr.DataArray) or X.chunks is not None):
         from nvsd.dask_blocks import DaskRows
 
         return DaskRows(X, y, progress)
@@ -313,4 +317,6 @@ def _pair(block: Any, number: int) -> tuple[Any, Any]:
         raise ValueError(
             f"block {number} is a {type(block).__name__}; give pairs (X, y), or give y by itself."
         )
+    if block[1] is None:
+        raise ValueError(f"block {number} has no y; give pairs (X, y).")
     return block[0], block[1]

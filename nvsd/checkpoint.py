@@ -81,6 +81,11 @@ class Checkpoint(Tally):
     def __init__(self, path: str | os.PathLike[str], problem: dict[str, Any]) -> None:
         super().__init__()
         self._path, self._problem = Path(path), json.dumps(problem, sort_keys=True)
+        if not self._path.parent.is_dir():
+            raise ValueError(
+                f"checkpoint {self._path} would be in a folder that is not there; make it first, "
+                "or give another name."
+            )
         self._seen = 0
         self._wait_until = 0.0
 

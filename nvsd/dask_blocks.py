@@ -12,6 +12,7 @@ from typing import Any, Self
 
 import dask.array as da
 import numpy as np
+import xarray as xr
 from dask.delayed import delayed
 
 from nvsd._checks import feature_names
@@ -27,6 +28,8 @@ class DaskRows(Rows):
 
     def __init__(self, X: Any, y: Any = None, progress: bool | None = None) -> None:
         names = X
+        if isinstance(X, xr.DataArray):
+            X = X.data
         if hasattr(X, "to_dask_array"):
             X = X.to_dask_array(lengths=True)
         if X.ndim != 2:

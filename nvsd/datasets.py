@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from nvsd._checks import is_number
+from nvsd._checks import check_seed, is_number
 
 __all__ = [
     "Real",
@@ -135,6 +135,8 @@ def _names(d: int) -> list[str]:
 def _generator(n: int, seed: Seed) -> np.random.Generator:
     if not is_number(n, Integral) or n < 1:
         raise ValueError(f"n = {n!r} is not allowed; give an integer >= 1.")
+    if not isinstance(seed, np.random.Generator | np.random.SeedSequence):
+        check_seed(seed, "seed")
     return np.random.default_rng(seed)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack, solve_triangular
 
-from nvsd._checks import refuse_rounding
+from nvsd._checks import ROUNDING, refuse_rounding
 from nvsd.blocks import Rows
 from nvsd.checkpoint import Checkpoint
 from nvsd.kernels import Kernel
@@ -240,7 +240,12 @@ class SummedSpace(FeatureSpace):
 
     def own_problem(self, origin: float) -> Problem:
         """The problem for the y that came with the rows, measured from the origin."""
-        correlation, square = self.moments.from_origin(origin)
+        moments = self.moments
+        if moments.y_square <= self.n * (ROUNDING * moments.y_mean) ** 2:
+            # A constant whose mean was rounded.
+            zero = np.zeros_like(moments.correlation)
+            moments = replace(moments, correlation=zero, y_square=0.0)
+        correlation, square = moments.from_origin(origin)
         return FeatureProblem(self, (2.0 / self.n) * correlation, square / self.n)
 
     def correlate(self, y: Array) -> Array:

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import blas, solve_triangular
 
-from nvsd._checks import is_number
+from nvsd._checks import check_seed, is_number
 from nvsd.blocks import Index, Rows
 from nvsd.checkpoint import Checkpoint
 from nvsd.features import DenseMap, SummedSpace, pivoted_cholesky
@@ -59,7 +59,7 @@ class Landmarks:
         named = np.concatenate(
             [i for i in given if isinstance(i, np.ndarray)] or [np.empty(0, int)]
         )
-        order = np.random.default_rng(random_state).permutation(n)
+        order = np.random.default_rng(check_seed(random_state)).permutation(n)
         order = np.concatenate([named, order[~np.isin(order, named)]])
         V, M = (order[:i] if isinstance(i, int) else i for i in given)
         others = order[~np.isin(order, np.concatenate([V, M]))][:HELD_OUT]

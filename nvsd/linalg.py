@@ -64,11 +64,16 @@ def shifted_system(M1: Array, M0: Array | None = None, method: str = "auto") -> 
         "auto" diagonalises small systems, where the set-up is negligible, and keeps Cholesky
         factors for large ones.
     """
-    if method not in ("auto", "cholesky", "diagonal"):
-        raise ValueError(f"s1 = {method!r} is unknown; give 'auto', 'cholesky' or 'diagonal'.")
+    check_method(method)
     if method == "diagonal" or (method == "auto" and len(M1) <= DIAGONALISE_BELOW):
         return DiagonalSystem(M1, M0)
     return CholeskySystem(M1, M0)
+
+
+def check_method(method: str) -> None:
+    """Refuse other names than those of `shifted_system`."""
+    if method not in ("auto", "cholesky", "diagonal"):
+        raise ValueError(f"s1 = {method!r} is unknown; give 'auto', 'cholesky' or 'diagonal'.")
 
 
 class CholeskySystem:

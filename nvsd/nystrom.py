@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import blas, eigh, solve_triangular
 
+from nvsd._checks import check_count, check_seed
 from nvsd.blocks import Rows
 from nvsd.features import pivoted_cholesky
 from nvsd.kernels import Kernel
@@ -53,8 +54,9 @@ class Sections:
 
 def draw_points(rows: Rows, size: int, random_state: int = 0) -> Array:
     """As many rows as asked for, or all of them."""
+    size, rng = check_count("value_points", size), np.random.default_rng(check_seed(random_state))
     n = rows.count()
-    return rows.take(np.random.default_rng(random_state).permutation(n)[: min(size, n)])
+    return rows.take(rng.permutation(n)[: min(size, n)])
 
 
 def fit_nystrom(

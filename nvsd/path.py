@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from nvsd._checks import is_number
+from nvsd._checks import check_flag, is_number
 from nvsd.admm import Points, Settings, Status
 from nvsd.choice import refuse_long_path
 from nvsd.continuation import FlatPoint, flat_point, solve_path, tau_grid, tighten
@@ -129,7 +129,7 @@ def nvsd_path(
     penalty = Lasso() if penalty is None else penalty
     if not isinstance(penalty, Penalty):
         raise ValueError(f"penalty = {penalty!r} is no penalty; give one of nvsd.penalties.")
-    settings = _settings(tol, max_iter, quadratic)
+    settings, center = _settings(tol, max_iter, quadratic), check_flag("center", center)
     max_memory = preparation.get("max_memory")
     problem, y_mean = prepared.problem(y, center)
     _check_scale(problem.scale)
@@ -200,7 +200,7 @@ def _grid(taus: ArrayLike | None, n_taus: int, tau_ratio: float, flats: list[Fla
     if not np.all(np.isfinite(tops)):
         raise ValueError(
             "no tau switches off an input of weight 0 (or mu = 0), so there is no automatic grid; "
-            "give taus, or positive weights and mu."
+            "give tau yourself, or positive weights and mu."
         )
     return tau_grid(max(tops), min(tops) * tau_ratio, int(n_taus))
 

@@ -18,6 +18,7 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+import xarray as xr
 from numpy.typing import NDArray
 
 from nvsd._checks import is_number
@@ -311,8 +312,7 @@ def _assign(groups: Groups, names: list[str]) -> list[str]:
     owners: dict[str | int, list[str]] = {name: [] for name in names}
     for group, members in groups.items():
         for member in members:
-            feature = names[int(member)] if member in range(len(names)) else member
-            owners.setdefault(feature, []).append(group)
+            owners.setdefault(_feature(member, names), []).append(group)
     unknown = [feature for feature in owners if feature not in names]
     _refuse(unknown, f"the features are {_listing(names)}, but the groups also name")
     shared = [feature for feature, of in owners.items() if len(of) > 1]
@@ -320,6 +320,19 @@ def _assign(groups: Groups, names: list[str]) -> list[str]:
     missing = [feature for feature, of in owners.items() if not of]
     _refuse(missing, "each feature must be in a group, but the groups miss")
     return [owners[name][0] for name in names]
+
+
+def _feature(member: str | int, names: list[str]) -> str | int:
+    """The name of a member of a group, which may be the number of a feature; unknown ones stay."""
+    name = str(member)
+    if isinstance(member, str) or member not in range(len(names)):
+        return name if name in names else member
+    if name in names and names[member] != name:
+        raise ValueError(
+            f"{member} is the number of feature {names[member]!r} and the name of another one: "
+            f"give {name!r} for the name, or one group label per feature."
+        )
+    return names[member]
 
 
 def _resolve(weights: Weights | None, names: list[str], default: Array, what: str) -> Array:
@@ -351,10 +364,13 @@ def _checked_weights(weights: object) -> Weights | None:
 
 
 def _checked_groups(groups: object) -> Groups:
-    labels = _by_name(groups)
-    if labels is not groups:  # {feature: group}
-        features = list(labels)
-        groups = {group: [f for f in features if labels[f] == group] for group in labels.values()}
+    given, labels = groups, _by_name(groups)
+    if isinstance(given, Mapping) or not isinstance(labels, dict):
+        groups = labels
+    else:  # {feature: group}
+        groups = {
+            group: [str(f) for f in labels if labels[f] == group] for group in labels.values()
+        }
     if not isinstance(groups, Mapping):
         return tuple(map(_key, _listed(groups, "groups")))
     members = {str(_key(name)): _listed(given, f"group {name}") for name, given in groups.items()}
@@ -362,10 +378,14 @@ def _checked_groups(groups: object) -> Groups:
 
 
 def _by_name(values: Any) -> Any:
-    """A pandas Series as a dict, unless its index only counts; all else as it is."""
+    """A Series or DataArray with labels as a dict, unless they only count; all else as it is."""
+    if isinstance(values, xr.DataArray):
+        values = values.to_series() if values.ndim == 1 else values.values
     index = getattr(values, "index", None)
     if isinstance(values, Sequence | Mapping) or index is None or callable(index):
         return values
+    if np.ndim(values) != 1:
+        raise ValueError(f"a {type(values).__name__} was given: give a list, dict or Series.")
     names = list(index)
     return values if names == list(range(len(names))) else dict(zip(names, values, strict=True))
 
@@ -401,11 +421,15 @@ def _number(value: object, what: str, largest: float = np.finfo(float).max) -> f
 
 
 def _listed(values: object, what: str) -> list[Any]:
-    if isinstance(values, str) or not isinstance(values, Iterable):
+    if isinstance(values, str) or not isinstance(values, Iterable) or _is_scalar(values):
         raise ValueError(f"{what} is {values!r}: give a list.")
-    if not (result := list(values)):
+    if not (result := list(np.asarray(values) if isinstance(values, xr.DataArray) else values)):
         raise ValueError(f"{what} is empty: give at least one element.")
     return result
+
+
+def _is_scalar(values: object) -> bool:
+    return isinstance(values, np.ndarray) and values.ndim == 0
 
 
 def _match(values: Sequence[object], names: list[str], what: str, whose: str) -> None:

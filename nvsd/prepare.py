@@ -10,13 +10,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nvsd._checks import check_samples, check_target, is_number
+from nvsd._checks import (
+    ROUNDING,
+    check_flag,
+    check_positive,
+    check_samples,
+    check_target,
+    is_number,
+)
 from nvsd.blocks import ArrayRows, Rows, rows_of
 from nvsd.checkpoint import Checkpoint
 from nvsd.choice import available_memory, choose
 from nvsd.features import FactorSpace, MonomialSpace, MonomialSums, SummedSpace
 from nvsd.kernels import Gaussian, Kernel, neighbour_width
 from nvsd.landmarks import Landmarks, LandmarkSpace, Points
+from nvsd.linalg import check_method
 from nvsd.matrix_free import MatrixFreeSpace
 from nvsd.monomials import Monomials, degree_and_offset
 from nvsd.representation import DerivativeSpace, Problem, Representation
@@ -31,8 +39,6 @@ __all__ = [
 ]
 
 Array = NDArray[np.float64]
-
-ROUNDING = 8 * float(np.finfo(float).eps)  # of a mean, relative to the largest of its terms
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +160,7 @@ def prepare(
     """
     nu = check_non_negative("nu", nu)
     rows = rows_of(X, y, progress)
-    if standardize:
+    if check_flag("standardize", standardize):
         rows = rows.standardized()
     landmarks = None
     if representation == "landmarks" or value_points is not None or derivative_points is not None:
@@ -162,6 +168,9 @@ def prepare(
     kernel = _kernel(kernel, rows, landmarks)
     n, d = (rows.n if isinstance(rows, ArrayRows) else None), len(rows.features)
     size = None if landmarks is None else landmarks.size
+    check_method(s1)
+    if max_memory is not None:
+        check_positive("max_memory", max_memory)
     kind = choose(n, d, kernel, nu, representation, size, max_memory)
     saved = None
     if checkpoint is not None:

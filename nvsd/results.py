@@ -62,6 +62,7 @@ COORDINATES = {
     "nu": "weight of the squared RKHS norm",
     "feature": "input",
     "group": "group of the input",
+    "column": "number of the input's column in X",
     "sample": "sample",
     "kernel": "kernel, as JSON",
 }
@@ -111,6 +112,8 @@ def path_dataset(
         "tau": points.tau,
         "feature": np.array(prepared.features, dtype=object),
         "group": ("feature", np.array(penalty.group_labels(prepared.features), dtype=object)),
+        # Coefficients and widths go by it, whatever order the inputs are brought into.
+        "column": ("feature", np.arange(len(prepared.features))),
         "nu": prepared.nu,
         "kernel": prepared.kernel.to_json(),
     }
@@ -160,11 +163,13 @@ def stack_mu(datasets: list[xr.Dataset], mu: tuple[float, ...], penalty: Penalty
 
 
 def in_schema_order(dataset: xr.Dataset) -> xr.Dataset:
-    """The Dataset with the dimensions of each variable in the order of VARIABLES.
+    """The Dataset with its inputs in the order of X, and dimensions in the order of VARIABLES.
 
     ``expand_dims`` and ``xr.concat`` give every variable the new dimension; where it is only
     repeated, one is taken.
     """
+    if "column" in dataset.coords and dataset["column"].dims == ("feature",):
+        dataset = dataset.isel(feature=np.argsort(dataset["column"].values, kind="stable"))
     known = {str(name): dataset[name] for name in dataset.data_vars if name in VARIABLES}
     for name, array in known.items():
         for dim in {"tau", "mu"} & set(array.dims) if "tau" not in VARIABLES[name][0] else ():
@@ -189,6 +194,11 @@ def _repeated(array: xr.DataArray, dim: str) -> xr.DataArray:
 
 def kernel_of(dataset: xr.Dataset) -> Kernel:
     """The kernel that the Dataset was made with."""
+    if dataset["kernel"].size != 1:
+        raise ValueError(
+            "the Dataset joins paths of several kernels; take those of one kernel, or join them "
+            "along a dimension of its own."
+        )
     return Kernel.from_json(str(dataset["kernel"].item()))
 
 
@@ -237,7 +247,7 @@ def ridge_dataset(
         {"sample": np.arange(len(points))},
         {},
     )
-    names = ("tau", "mu", "feature", "group", "kernel")
+    names = ("tau", "mu", "feature", "group", "column", "kernel")
     coords = {name: path.coords[name] for name in names if name in path.coords}
     attrs = path.attrs | {
         "title": "kernel ridge on selected inputs",

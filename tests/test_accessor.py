@@ -193,6 +193,87 @@ def test_columns_are_matched_by_name(X_new) -> None:
     xr.testing.assert_equal(path.nvsd.gradient(shuffled), path.nvsd.gradient(X_new))
     with pytest.raises(ValueError, match=r"^the columns of X lack 'size'; give .*\.$"):
         path.nvsd.predict(frame.drop(columns="size"))
+    labelled = xr.DataArray(X_new, dims=("row", "sensor"), coords={"sensor": names})
+    close(path.nvsd.predict(labelled.sel(sensor=names[::-1])), path.nvsd.predict(X_new), 1e-12)
+    with pytest.raises(ValueError, match=r"^several inputs are called 'size'; give .*\.$"):
+        path.nvsd.predict(pd.concat([frame, frame["size"]], axis=1))
+
+
+def test_columns_of_a_refit_on_some_points_are_matched_by_name(X_new) -> None:
+    X, y = sample(11, N, D)
+    names = ["size", "age", "x1"]
+    frame = pd.DataFrame(X, columns=names)
+    path = nvsd.nvsd_path(frame, y, kernel=Gaussian(1.5), n_taus=3)
+
+    def refit(rows, *target):
+        return path.nvsd.debias(rows, *target, value_points=6)
+
+    expected = refit(X, y).nvsd.predict(X_new)
+    labelled = xr.DataArray(X, dims=("row", "sensor"), coords={"sensor": names})
+    lazy = pytest.importorskip("dask.array").from_array(X, chunks=(4, D))
+    blocks = [(frame[:4], y[:4]), (frame[4:], y[4:])]
+    turned = [names[::-1], names[1:] + names[:1]]
+    for same in (*(frame[order] for order in turned), labelled.sel(sensor=turned[0]), lazy):
+        close(refit(same, y).nvsd.predict(X_new), expected, 1e-9)
+    close(refit(blocks).nvsd.predict(X_new), expected, 1e-9)
+    close(refit(labelled.chunk(row=5), y).nvsd.predict(X_new), expected, 1e-9)
+    for bad, target, why in (
+        (frame.rename(columns={"age": "Age"}), (y,), "lack 'age'"),
+        (X[:, :1], (y,), "X has 1 columns and the path 3 inputs"),
+        ([(block[turned[0]], part) for block, part in blocks], (), "in another order"),
+        (X, (), "y is missing"),
+    ):
+        with pytest.raises(ValueError, match=why) as error:
+            refit(bad, *target)
+        assert str(error.value).endswith(".")
+    with pytest.raises(ValueError, match=r"^value_points = 0 is not allowed; give"):
+        path.nvsd.debias(X, y, value_points=0)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"kernel": Polynomial(2)},
+        {"kernel": Gaussian((1.0, 2.0, 3.0))},
+        {"kernel": Gaussian(2.0), "value_points": 6},
+    ],
+)
+def test_the_order_of_the_inputs_in_a_path_does_not_matter(options, X_new) -> None:
+    X, y = sample(11, N, D)
+    names = ["x10", "x9", "a"]
+    path = nvsd.nvsd_path(pd.DataFrame(X, columns=names), y, n_taus=3, **options)
+    turned = path.sortby("feature")
+    assert list(turned["feature"].values) == ["a", "x10", "x9"]
+    frame = pd.DataFrame(X_new, columns=names)
+    refits = [each.nvsd.debias(X, y, nu=1e-3) for each in (path, turned)]
+    for one, other in ((path, turned), refits):
+        xr.testing.assert_identical(one.nvsd.predict(frame), other.nvsd.predict(frame))
+        xr.testing.assert_identical(one.nvsd.gradient(frame), other.nvsd.gradient(frame))
+    # A support that is no DataArray is in the order that the path has now.
+    support = turned["support"].values
+    given = turned.nvsd.debias(X, y, nu=1e-3, support=support)
+    xr.testing.assert_identical(given.nvsd.predict(X_new), refits[0].nvsd.predict(X_new))
+
+
+def test_a_support_with_labels_goes_by_them(X_new) -> None:
+    X, y = sample(11, N, D)
+    path = make(Gaussian(1.5), several=False, n_taus=D)
+    support = path["derivative_norm"] > 0.5 * path["derivative_norm"].max("feature")
+    assert len(np.unique(support.values, axis=0)) > 1
+    expected = path.nvsd.debias(X, y, support=support.values)
+    turned = support.isel(feature=slice(None, None, -1))
+    for same in (support, turned, support.sortby("tau"), support.T):
+        xr.testing.assert_identical(path.nvsd.debias(X, y, support=same), expected)
+    several = make(Gaussian(1.5), n_taus=D)
+    both = support.expand_dims(mu=several["mu"].values, axis=2).assign_coords(tau=several["tau"])
+    for mu in (0, 1):
+        alone = several.isel(mu=mu).nvsd.debias(X, y, support=both.isel(mu=mu))
+        joint = several.nvsd.debias(X, y, support=both).isel(mu=mu)
+        close(joint.nvsd.predict(X_new), alone.nvsd.predict(X_new), 1e-12)
+    for other in (support.isel(tau=[0]), support.rename(feature="sensor"), support.isel(tau=0)):
+        with pytest.raises(ValueError, match="with other labels than the path's") as error:
+            path.nvsd.debias(X, y, support=other)
+        assert str(error.value).endswith(".")
 
 
 BAD = {

@@ -162,6 +162,19 @@ def test_nor_does_a_constant_whose_mean_is_rounded_select_anything(value: float,
     np.testing.assert_allclose(path.nvsd.predict(X), value)
 
 
+@pytest.mark.parametrize("value", [0.1, 0.3, -7e8, 1e-9])
+def test_nor_does_a_constant_that_comes_in_blocks(value: float, tmp_path) -> None:
+    (X, _), y = sample(0, 30, 3), np.full(30, value)
+    blocks = [(X[:7], y[:7]), (X[7:], y[7:])]
+    for path in (
+        nvsd.nvsd_path(blocks, kernel=Polynomial(2), n_taus=3),
+        nvsd.nvsd_path(X, y, kernel=ROUGH, value_points=10, n_taus=3),
+        nvsd.nvsd_path(X, y, kernel=Polynomial(2), checkpoint=tmp_path / "sums.npz", n_taus=3),
+    ):
+        assert not path.derivative_norm.values.any()
+        np.testing.assert_allclose(path.nvsd.predict(X), value)
+
+
 def test_the_grid_is_not_wasted_on_empty_models_where_tau_max_is_a_bound() -> None:
     data = nvsd.datasets.make_e1(30, seed=0)
     X, y = data.X[:, :5], data.y  # nd = 150 > rank of Z

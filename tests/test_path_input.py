@@ -59,6 +59,14 @@ BAD_SAMPLES = {
     "representation is unknown": {"representation": "fourier"},
     "representation does not fit the kernel": {"representation": "monomial"},
     "s1 is unknown": {"s1": "qr"},
+    "s1 is unknown to none": {"s1": "qr", "representation": "matrix-free"},
+    "standardize is text": {"standardize": "no"},
+    "max_memory is text": {"max_memory": "1GB"},
+    "the seed is negative": {"value_points": 3, "random_state": -1},
+    "the seed is text": {"value_points": 3, "random_state": "a"},
+    "the checkpoint is nowhere": {"kernel": Linear(), "checkpoint": "no/such/folder/sums.npz"},
+    "X is masked": {"X": np.ma.masked_less(X, 0.0)},
+    "X has no value": {"X": pd.DataFrame(X).astype("Float64").mask(X < 0)},
     "nothing is determined without nu": {"nu": 0},
     "nor by a factor": {"nu": 0, "representation": "factor"},
     "nor by the derivatives": {"nu": 0, "representation": "derivative", "kernel": Linear()},
@@ -97,6 +105,7 @@ BAD_CALLS = {
     "max_iter is a fraction": {"max_iter": 10.5},
     "max_iter is infinite": {"max_iter": np.inf},
     "max_iter is NaN": {"max_iter": np.nan},
+    "center is text": {"center": "no"},
     "quadratic is unknown": {"quadratic": "S3"},
     "penalty is no penalty": {"penalty": "lasso"},
     "penalty is a class": {"penalty": Lasso},
@@ -289,6 +298,28 @@ def test_a_data_array_names_its_inputs() -> None:
     plain = nvsd.nvsd_path(**GOOD | {"X": xr.DataArray(X)})
     assert plain.identical(nvsd.nvsd_path(**GOOD))
     np.testing.assert_array_equal(path.beta, plain.beta)
+    pytest.importorskip("dask")
+    given = {"kernel": Polynomial(2), "penalty": GroupLasso({"one": ["a", "c"], "two": ["b"]})}
+    lazy = nvsd.nvsd_path(labelled.chunk(row=3), Y, n_taus=3, **given)
+    assert lazy.feature.values.tolist() == ["a", "b", "c"]
+
+
+def test_blocks_whose_labels_differ_are_refused() -> None:
+    labelled = xr.DataArray(X, dims=("row", "sensor"), coords={"sensor": ["a", "b", "c"]})
+    turned = labelled.sel(sensor=["c", "b", "a"])
+    given = {"kernel": Polynomial(2), "n_taus": 3}
+    assert nvsd.nvsd_path([(labelled[:4], Y[:4]), (labelled[4:], Y[4:])], **given).sizes["tau"] == 3
+    with pytest.raises(ValueError, match="block 1 has other inputs than the first one"):
+        nvsd.nvsd_path([(labelled[:4], Y[:4]), (turned[4:], Y[4:])], **given)
+    with pytest.raises(ValueError, match="block 1 has no y; give pairs"):
+        nvsd.nvsd_path([(X[:4], Y[:4]), (X[4:], None)], **given)
+
+
+def test_paths_of_several_kernels_along_tau_predict_nothing() -> None:
+    paths = [nvsd.nvsd_path(X, Y, kernel=Gaussian(w), taus=[0.1]) for w in (1.0, 2.0)]
+    joined = xr.concat(paths, "tau", data_vars="all", coords="different", compat="equals")
+    with pytest.raises(ValueError, match="joins paths of several kernels; take"):
+        joined.nvsd.predict(X)
 
 
 @pytest.mark.parametrize("kernel", [Gaussian(1.5), Polynomial(2)], ids=str)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 
 from nvsd.penalties import ElasticNet, GroupLasso, Lasso, Penalty, SparseGroupLasso
 
@@ -27,6 +28,8 @@ FEATURES = ["age", "height", "weight", "sex", "dose"]
         {"b": ("weight", 0), "a": (1, "dose"), "c": ("sex",)},
         pd.Series(LABELS),
         pd.Series(list("babca"), index=["weight", "dose", "age", "sex", "height"]),
+        xr.DataArray(LABELS),
+        xr.DataArray(list("babca"), {"sensor": ["weight", "dose", "age", "sex", "height"]}),
     ],
 )
 def test_ways_to_give_groups(groups: Any) -> None:
@@ -36,6 +39,22 @@ def test_ways_to_give_groups(groups: Any) -> None:
         assert penalty.group_labels(FEATURES) == LABELS
         assert bound.group_names == ("b", "a", "c")
         np.testing.assert_array_equal(bound.labels, [0, 1, 0, 2, 1])
+
+
+def test_columns_that_are_called_by_integers() -> None:
+    columns: Any = [2, 0, 3, 1]
+    series = pd.Series(list("AABB"), index=columns)
+    assert GroupLasso(series).group_labels(columns) == list("AABB")
+    assert GroupLasso(series[::-1]).group_labels(columns) == list("AABB")
+    assert GroupLasso({"A": ["2", "0"], "B": ["1", "3"]}).group_labels(columns) == list("AABB")
+    years: Any = [2000, 2001, 2002]
+    assert GroupLasso({"old": [2000, 2001], "new": [2002]}).group_labels(years) == [
+        "old",
+        "old",
+        "new",
+    ]
+    # By number: where columns are called by their own numbers there is no difference.
+    assert GroupLasso({"A": [0, 2], "B": [1]}).group_labels([0, 1, 2]) == list("ABA")  # type: ignore[list-item]
 
 
 def test_group_labels_are_text() -> None:
@@ -101,12 +120,18 @@ BAD: dict[str, tuple[Callable[[], object], str]] = {
     "no groups": (lambda: GroupLasso([]), "groups is empty"),
     "not a list": (lambda: GroupLasso({"a": "age"}), "group a is 'age'"),
     "groups a number": (lambda: GroupLasso(3), "groups is 3"),  # type: ignore[arg-type]
+    "name or number": (
+        lambda: GroupLasso({"a": [1, 0]}).bind(["1", "0"]),
+        "1 is the number of feature '0' and the name of another one: give '1' for the name",
+    ),
+    "a table": (lambda: GroupLasso(pd.DataFrame({"g": [0]})), "a DataFrame was given"),  # type: ignore[arg-type]
     "no label": (lambda: GroupLasso(["a", None]), "None cannot name"),  # type: ignore[list-item]
     "NaN label": (lambda: GroupLasso(["a", math.nan]), "nan cannot name"),  # type: ignore[list-item]
     "mu below": (lambda: ElasticNet(-0.1), "mu is -0.1"),
     "mu above": (lambda: ElasticNet([0.5, 1.1]), "mu is 1.1"),
     "mu NaN": (lambda: ElasticNet(math.nan), "mu is nan"),
     "mu text": (lambda: ElasticNet("0.5"), "mu is '0.5'"),  # type: ignore[arg-type]
+    "mu an array": (lambda: ElasticNet(np.array(0.5)), "mu is array"),  # type: ignore[arg-type]
     "mu empty": (lambda: ElasticNet([]), "mu is empty"),
     "mu sequence": (lambda: ElasticNet([0.5, 1]).bind(2), r"split\(\)"),
     "rho above": (lambda: SparseGroupLasso([0], rho=2), "rho is 2"),
@@ -156,6 +181,9 @@ def test_a_series_of_weights_is_taken_by_name_unless_it_only_counts() -> None:
     np.testing.assert_allclose(Lasso(weights).bind(FEATURES).value(alone), [1, 2, 3, 4, 5])
     counted = Lasso(weights.reset_index(drop=True)).bind(FEATURES)
     np.testing.assert_allclose(counted.value(alone), weights)
+    labelled = xr.DataArray(weights.to_numpy(), {"feature": weights.index.to_numpy()})
+    np.testing.assert_allclose(Lasso(labelled).bind(FEATURES).value(alone), [1, 2, 3, 4, 5])
+    assert ElasticNet(xr.DataArray([0.5, 0.3])) == ElasticNet([0.5, 0.3])
     with pytest.raises(ValueError, match="'dose', but there are also weights for 'colour'"):
         Lasso(weights.rename({"age": "colour"})).bind(FEATURES)
 

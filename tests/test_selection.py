@@ -611,6 +611,30 @@ def test_names_of_a_data_frame():
     assert_array_equal(result.refit.predict(only), result.refit.predict(X))
     with pytest.raises(ValueError, match=r"lack '7'"):
         result.refit.predict(only[["air temperature"]])
+    with pytest.raises(ValueError, match=r"several inputs are called 'air temperature'"):
+        result.refit.predict(pd.concat([only, only], axis=1))
+
+
+def test_labels_of_a_data_array():
+    (X, y), (X_val, y_val) = additive(60, 3), additive(50, 3, seed=1)
+    labels = {"sensor": ["a", "b", "c"]}
+    labelled, held_out = (xr.DataArray(each, labels, ("row", "sensor")) for each in (X, X_val))
+    turned = held_out.sel(sensor=["c", "a", "b"])
+    results = [
+        select(labelled, y, method="eliminate", validation=(each, y_val))
+        for each in (held_out, turned)
+    ]
+    assert results[0].selected == ["a", "b"]
+    xr.testing.assert_identical(results[0].history, results[1].history)
+    assert_array_equal(results[0].refit.predict(turned), results[0].refit.predict(X_val))
+
+
+def test_folds_as_masks():
+    X, y = additive(40, 3)
+    folds = list(KFold(4).split(X))
+    masks = [tuple(np.isin(np.arange(40), part) for part in fold) for fold in folds]
+    one, other = (select(X, y, method="eliminate", cv=cv) for cv in (folds, masks))
+    xr.testing.assert_identical(one.history, other.history)
 
 
 NAMES = ["air temperature", "7", "größe", "a,b"]
@@ -767,6 +791,14 @@ REFUSED = [
     ({"cv": 13}, "cv = 13 is not allowed"),
     ({"cv": 2.5}, "cv = 2.5 is not allowed"),
     ({"cv": [1, 2]}, "cv = [1, 2] is not allowed"),
+    ({"cv": "5"}, "cv = '5' is not allowed; give a number of folds"),
+    ({"cv": []}, "cv has no folds"),
+    ({"cv": [(range(6), range(6, 12)), (range(12), [])]}, "fold 1 of cv has 0 test rows"),
+    ({"cv": [([0], range(1, 12))]}, "fold 0 of cv has 1 training rows"),
+    ({"cv": [(range(6), [12])]}, "test rows that are no numbers from 0 to 11"),
+    ({"cv": [(range(6), [0.5])]}, "test rows that are no numbers from 0 to 11"),
+    ({"cv": [([0, 1, 2], range(3, 12))], "method": "stability"}, "halves of 3 samples"),
+    ({"standardize": "no"}, "standardize = 'no' is not allowed; give True or False"),
     ({"validation": (X_BAD[:, :2], Y_BAD)}, "validation X has shape (12, 2); give rows of 3"),
     ({"validation": (X_BAD, Y_BAD[:5])}, "y has shape (5,) for 12 rows"),
     ({"validation": (X_BAD[:1], Y_BAD[:1])}, "fewer than 2 rows"),
@@ -799,5 +831,10 @@ def test_refused_points():
         result.refit.predict(np.ones((4, 2)))
     with pytest.raises(ValueError, match="X holds NaN or infinite"):
         select(X_BAD * np.inf, Y_BAD)
+    with pytest.raises(ValueError, match="X holds NaN or infinite"):
+        select(np.ma.masked_less(X_BAD, 0.0), Y_BAD)
+    missing = pd.DataFrame(X_BAD).astype("Float64").mask(X_BAD < 0.0)
+    with pytest.raises(ValueError, match="X holds NaN or infinite"):
+        select(missing, Y_BAD)
     with pytest.raises(ValueError, match="y has shape"):
         select(X_BAD, Y_BAD[:-1])

@@ -11,7 +11,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import ArrayLike
 from sklearn.model_selection import check_cv
 
-from nvsd._checks import check_positive
+from nvsd._checks import check_positive, check_splits
 from nvsd.estimators.base import Array, Data, PathRegressor
 from nvsd.estimators.held_out import Job, Outcome, choose, cv_dataset, run
 from nvsd.kernels import Kernel, widened
@@ -153,7 +153,9 @@ class NVSDRegressorCV(PathRegressor):
         nus = [check_non_negative("nu", nu) for nu in np.atleast_1d(self.nu).tolist()]
         widths = [check_positive("a width", w) for w in np.atleast_1d(self.widths).tolist()]
         jobs = self._jobs(data, held_out, nus, widths)
-        splits = list(check_cv(self.cv).split(*data)) if held_out is None else []
+        splits = []
+        if held_out is None:
+            splits = check_splits(check_cv(self.cv).split(*data), len(data[1]))
         whole = self._run(jobs, keep_paths=True)
         folds = self._run(
             [

@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
-from nvsd._checks import check_points
+from nvsd._checks import check_points, take_columns
 from nvsd.plots._draw import GREY, INK, PALETTE, Array, label, new_axes, tidy
 
 if TYPE_CHECKING:
@@ -155,15 +155,8 @@ class Function:
         return int(feature) % d
 
     def points(self, X: ArrayLike) -> Array:
-        """The samples; columns of a DataFrame are matched by name."""
-        columns = getattr(X, "columns", None)
-        if columns is not None:
-            place = {str(name): i for i, name in enumerate(columns)}
-            missing = [name for name in self.features if name not in place]
-            if missing:
-                raise ValueError(f"X has no column {missing[0]!r}; give all inputs of the model.")
-            X = X.iloc[:, [place[name] for name in self.features]]  # type: ignore[union-attr]
-        points = check_points(X)
+        """The samples; named columns are matched by name."""
+        points = check_points(take_columns(X, self.features))
         if points.shape[1] != len(self.features):
             raise ValueError(
                 f"X has {points.shape[1]} columns and the model {len(self.features)} inputs; "

@@ -120,7 +120,7 @@ def judge(task: Task, method: Method, tick: Tick = None) -> Judged:
         parts = _errors(task, candidates, task.held_out, PARTS, tick)
         share = _shares(len(task.held_out[1]), PARTS)
     else:
-        calls = (delayed(_fold)(task, method, candidates, *split) for split in splits(task))
+        calls = (delayed(_fold)(task, method, candidates, *split) for split in task.held_out)
         ways, sets = np.concatenate(Parallel(task.n_jobs)(_told(calls, tick)), axis=1)
         parts = np.where(sets.mean(axis=0) > ways.mean(axis=0), sets, ways)
         share = np.full(len(parts), 1 / len(parts))
@@ -148,12 +148,6 @@ def _divided(rows: int, parts: int) -> list[NDArray[np.intp]]:
 def _shares(rows: int, parts: int) -> Array:
     """The part of the rows that is in each."""
     return np.array([len(part) for part in _divided(rows, parts)]) / rows
-
-
-def splits(task: Task) -> list[Any]:
-    """The folds as (train, test)."""
-    held_out = task.held_out
-    return held_out if isinstance(held_out, list) else list(held_out.split(task.X, task.y))
 
 
 def _fold(

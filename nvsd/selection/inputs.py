@@ -9,7 +9,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.model_selection import KFold
 
-from nvsd._checks import check_points, check_positive, check_target, is_number
+from nvsd._checks import (
+    check_count,
+    check_flag,
+    check_points,
+    check_positive,
+    check_seed,
+    check_splits,
+    check_target,
+    column_names,
+    is_number,
+    take_columns,
+)
 from nvsd.blocks import ArrayRows
 from nvsd.choice import refuse_large_ridge
 from nvsd.kernels import Gaussian, Kernel, neighbour_width, widened
@@ -17,7 +28,7 @@ from nvsd.monomials import degree_and_offset
 from nvsd.penalties import GroupLasso, Groups, Lasso, Penalty
 from nvsd.prepare import check_non_negative
 from nvsd.ridge import default_nus
-from nvsd.selection.task import Array, Mask, Task
+from nvsd.selection.task import Array, HeldOut, Mask, Task
 
 FEW_ROWS = 1000  # with more, a polynomial kernel needs no help to propose sets
 
@@ -32,15 +43,11 @@ class Inputs(NamedTuple):
     def points(self, X: Any, used: Mask, name: str) -> Array:
         """Some of the inputs as the kernel sees them, and zeros for the others.
 
-        Columns of a DataFrame are matched by name; what the unused ones hold does not matter.
+        Named columns are matched by name; what the unused ones hold does not matter.
         """
         index = np.flatnonzero(used)
-        if hasattr(X, "columns"):
-            place = {str(column): i for i, column in enumerate(X.columns)}
-            missing = [self.features[a] for a in index if self.features[a] not in place]
-            if missing:
-                raise ValueError(f"the columns of {name} lack {missing[0]!r}; give that input too.")
-            X = X.iloc[:, [place[self.features[a]] for a in index]]
+        if column_names(X) is not None:
+            X = take_columns(X, [self.features[a] for a in index], name)
         else:
             X = np.asarray(X)
             if X.ndim != 2 or X.shape[1] != len(self.features):
@@ -75,10 +82,9 @@ def make_task(
     """Return the task, and how the kernel sees the inputs."""
     if rule not in ("clear", "min", "1se"):
         raise ValueError(f"rule = {rule!r} is unknown; give 'clear', 'min' or '1se'.")
-    if not is_number(random_state, Integral) or random_state < 0:
-        raise ValueError(f"random_state = {random_state!r} is no seed; give an integer >= 0.")
+    seed = check_seed(random_state)
     rows = ArrayRows(X, y)
-    rows = rows.standardized() if standardize else rows
+    rows = rows.standardized() if check_flag("standardize", standardize) else rows
     inputs = Inputs(rows.features, rows.mean, rows.scale)
     kernel = Gaussian(neighbour_width(rows.X)) if kernel is None else kernel
     if not isinstance(kernel, Kernel):
@@ -91,12 +97,12 @@ def make_task(
         groups=labels,
         kernels=(kernel,) if widths is None else _widths(kernel, widths),
         nus=default_nus(kernel, rows.X) if nus is None else _numbers("nus", nus),
-        held_out=_held_out(len(rows.X), inputs, validation, cv, random_state),
+        held_out=_held_out(rows, inputs, validation, cv, seed),
         rule=rule,
         kernel=kernel,
         penalty=penalty,
         nu=check_non_negative("nu", nu),
-        seed=int(random_state),
+        seed=seed,
         n_jobs=n_jobs,
         value_points=_value_points(value_points, len(rows.X)),
         guide_width=_guide_width(kernel, rows.X),
@@ -135,13 +141,6 @@ def _structure(
     return penalty, None if groups is None else tuple(GroupLasso(groups).group_labels(features))
 
 
-def check_count(name: str, value: object) -> int:
-    """Return a positive integer."""
-    if not is_number(value, Integral) or value < 1:  # type: ignore[operator]
-        raise ValueError(f"{name} = {value!r} is not allowed; give a positive integer.")
-    return int(value)  # type: ignore[call-overload, no-any-return]
-
-
 def _widths(kernel: Kernel, factors: ArrayLike) -> tuple[Kernel, ...]:
     return tuple(widened(kernel, factor) for factor in _numbers("widths", factors).tolist())
 
@@ -156,8 +155,9 @@ def _numbers(name: str, values: ArrayLike) -> Array:
     return np.asarray(np.unique(numbers)[::-1])
 
 
-def _held_out(n: int, inputs: Inputs, validation: Any, cv: Any, seed: int) -> Any:
-    """Validation data (X, y), a splitter, or a list of splits."""
+def _held_out(rows: ArrayRows, inputs: Inputs, validation: Any, cv: Any, seed: int) -> HeldOut:
+    """Validation data (X, y), or a list of splits."""
+    n = len(rows.X)
     if validation is not None:
         if not isinstance(validation, (tuple, list)) or len(validation) != 2:
             raise ValueError("validation is no pair; give (X, y), or None for cross-validation.")
@@ -168,12 +168,13 @@ def _held_out(n: int, inputs: Inputs, validation: Any, cv: Any, seed: int) -> An
     if is_number(cv, Integral):
         if not 2 <= cv <= n:
             raise ValueError(f"cv = {cv} is not allowed; give from 2 to {n} folds, one per row.")
-        return KFold(int(cv), shuffle=True, random_state=seed)
-    if hasattr(cv, "split"):
-        return cv
+        cv = KFold(int(cv), shuffle=True, random_state=seed)
+    if hasattr(cv, "split") and not isinstance(cv, str):
+        return check_splits(cv.split(rows.X, rows.y), n)
     try:
-        return [(np.asarray(train), np.asarray(test)) for train, test in cv]
+        pairs = [(np.asarray(train), np.asarray(test)) for train, test in cv]
     except (TypeError, ValueError) as error:
         raise ValueError(
             f"cv = {cv!r} is not allowed; give a number of folds, a splitter, or pairs of indices."
         ) from error
+    return check_splits(pairs, n)

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from nvsd._checks import check_count
 from nvsd.path import nvsd_path
 from nvsd.penalties import GroupLasso, Penalty, SparseGroupLasso
 from nvsd.prepare import Prepared, prepare
 from nvsd.selection.candidates import Candidate, nested
-from nvsd.selection.inputs import check_count
 from nvsd.selection.task import Array, Task
 
 Path = list[tuple[float, Array]]  # τ and the derivative norms there

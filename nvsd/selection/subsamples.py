@@ -6,9 +6,8 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from nvsd._checks import is_number
+from nvsd._checks import check_count, is_number
 from nvsd.selection.candidates import Candidate, judge, nested
-from nvsd.selection.inputs import check_count
 from nvsd.selection.pooling import POOLED, check_methods
 from nvsd.selection.task import Array, Mask, Task
 
@@ -25,6 +24,11 @@ def stability(
     check_methods([base])
     if threshold is not None and not (is_number(threshold) and 0 < threshold <= 1):
         raise ValueError(f"threshold = {threshold!r} is not allowed; give a number in (0, 1].")
+    if len(task.y) < 4:
+        raise ValueError(
+            f"halves of {len(task.y)} samples are too small to select from; give more samples, "
+            "fewer folds or another method."
+        )
     rng = np.random.default_rng(task.seed)
     halves = [
         half

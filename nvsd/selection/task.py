@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nvsd._checks import Index
 from nvsd.blocks import ArrayRows
 from nvsd.kernels import Kernel
 from nvsd.linalg import cholesky, cholesky_solve
@@ -18,6 +19,7 @@ from nvsd.ridge import RidgeFit, fit_ridge
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
+HeldOut = tuple[Array, Array] | list[tuple[Index, Index]]
 
 N_LEVELS = 4  # ν at which elimination and reweighting fit, evenly spread over the grid
 ONE_BY_ONE = 50  # up to so many units every size is tried
@@ -42,7 +44,7 @@ class Task:
         One for each width that kernel ridge may have.
     nus : array
         The grid for ν of kernel ridge, descending.
-    held_out : (X, y), list of (train, test), or splitter
+    held_out : (X, y), or list of (train, test)
         Validation data, or the folds.
     rule : {"clear", "min", "1se"}
     kernel, penalty, nu
@@ -62,7 +64,7 @@ class Task:
     groups: tuple[str, ...] | None
     kernels: tuple[Kernel, ...]
     nus: Array
-    held_out: Any
+    held_out: HeldOut
     rule: str
     kernel: Kernel
     penalty: Penalty

@@ -8,7 +8,7 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from nvsd.kernels import Kernel, widened
-from nvsd.selection.candidates import Judged, set_errors, splits
+from nvsd.selection.candidates import Judged, set_errors
 from nvsd.selection.task import Array, Mask, Task
 
 ROUNDS = 3
@@ -42,7 +42,7 @@ def _choose(task: Task, support: Mask) -> tuple[Kernel, float]:
     else:
         folds = Parallel(task.n_jobs)(
             delayed(_errors)(task.rows(train), support, task.X[test], task.y[test])
-            for train, test in splits(task)
+            for train, test in task.held_out
         )
         error = np.mean(folds, axis=0)
     i, j = np.unravel_index(error.argmin(), error.shape)
