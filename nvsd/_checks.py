@@ -65,7 +65,19 @@ def _real(values: ArrayLike, name: str) -> Array:
     except (TypeError, ValueError) as error:
         if hasattr(values, "isna") and np.any(values.isna()):
             raise ValueError(f"{name} holds NaN or infinite values; give finite numbers.") from None
-        raise ValueError(f"{name} holds something other than numbers; give numbers.") from error
+        raise ValueError(
+            f"{name} holds something other than numbers{_odd_column(values)}; give numbers."
+        ) from error
+
+
+def _odd_column(table: Any) -> str:
+    """Where a DataFrame holds something other than numbers."""
+    for a, column in enumerate(getattr(table, "columns", ()) if hasattr(table, "iloc") else ()):
+        try:
+            np.asarray(table.iloc[:, a], dtype=float)
+        except (TypeError, ValueError):
+            return f" in column {str(column)!r}"
+    return ""
 
 
 def check_points(X: ArrayLike, name: str = "X") -> Array:
@@ -75,8 +87,14 @@ def check_points(X: ArrayLike, name: str = "X") -> Array:
         raise ValueError(
             f"{name} has shape {points.shape}; give two dimensions, rows of samples by inputs."
         )
-    if not np.isfinite(points).all():
-        raise ValueError(f"{name} holds NaN or infinite values; give finite numbers.")
+    if not (finite := np.isfinite(points)).all():
+        row, column = np.argwhere(~finite)[0]
+        names = column_names(X)
+        place = f"column {column if names is None else repr(names[column])}"
+        raise ValueError(
+            f"{name} holds NaN or infinite values, the first in row {row} of {place}; give finite "
+            "numbers."
+        )
     return points
 
 

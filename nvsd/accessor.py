@@ -24,6 +24,7 @@ from nvsd.ridge import default_nus, fit_ridge
 
 Array = NDArray[np.float64]
 SCALES = ("x_mean", "x_scale")
+NEEDED = ("n_selected", "support", "kernel", "y_mean", *SCALES)
 
 
 @xr.register_dataset_accessor("nvsd")  # type: ignore[no-untyped-call]
@@ -221,7 +222,13 @@ class PathAccessor:
         return tuple(str(name) for name in self._dataset["feature"].values)
 
     def _check_one_path(self) -> None:
-        """Refuse several paths that were joined, and one that is no longer whole."""
+        """Refuse what is no path, several that were joined, and one that is no longer whole."""
+        missing = [name for name in NEEDED if name not in self._dataset]
+        if missing:
+            raise ValueError(
+                f"the Dataset lacks {missing[0]!r}, so it is no path; give what nvsd_path or "
+                "debias returned."
+            )
         joined = [dim for dim in self._leading if dim not in ("tau", "mu")]
         if joined:
             raise ValueError(

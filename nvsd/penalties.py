@@ -408,8 +408,8 @@ _CHECKS: dict[str, Callable[[object], object]] = {
 
 
 def _key(name: object) -> str | int:
-    if not isinstance(name, Integral | str):
-        raise ValueError(f"{name!r} cannot name a group or a feature: give a string or an integer.")
+    if not isinstance(name, Real | str) or name != name:
+        raise ValueError(f"{name!r} cannot name a group or a feature: give a string or a number.")
     return int(name) if isinstance(name, Integral) else str(name)
 
 

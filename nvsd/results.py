@@ -168,8 +168,7 @@ def in_schema_order(dataset: xr.Dataset) -> xr.Dataset:
     ``expand_dims`` and ``xr.concat`` give every variable the new dimension; where it is only
     repeated, one is taken.
     """
-    if "column" in dataset.coords and dataset["column"].dims == ("feature",):
-        dataset = dataset.isel(feature=np.argsort(dataset["column"].values, kind="stable"))
+    dataset = in_column_order(dataset)
     known = {str(name): dataset[name] for name in dataset.data_vars if name in VARIABLES}
     for name, array in known.items():
         for dim in {"tau", "mu"} & set(array.dims) if "tau" not in VARIABLES[name][0] else ():
@@ -179,6 +178,13 @@ def in_schema_order(dataset: xr.Dataset) -> xr.Dataset:
         for name, array in known.items()
     }
     return dataset.assign(turned)
+
+
+def in_column_order(dataset: xr.Dataset) -> xr.Dataset:
+    """The Dataset with its inputs in the order of the columns of X."""
+    if "column" not in dataset.coords or dataset["column"].dims != ("feature",):
+        return dataset
+    return dataset.isel(feature=np.argsort(dataset["column"].values, kind="stable"))
 
 
 def _repeated(array: xr.DataArray, dim: str) -> xr.DataArray:

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
-from cli_problems import NAMES, complaint, fill, quick, run
+from cli_problems import NAMES, complaint, fill, made_up, quick, run
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -294,3 +294,86 @@ def test_any_table_gives_a_path_or_a_sentence(
         last = err.splitlines()[-1]
         assert last.startswith("nvsd: error: ")
         assert "unexpected" not in last
+
+
+def test_no_file_is_written_over_one_that_is_read(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, data = tmp_path / "path.nc", tmp_path / "data.csv"
+    path.write_bytes((folder / "path.nc").read_bytes())
+    data.write_bytes((folder / "data.csv").read_bytes())
+    link = tmp_path / "link.html"
+    link.symlink_to(path)
+    before = path.read_bytes(), data.read_bytes()
+    select = ["select", str(data), "--target", "y", "--cv", "2", "--method", "eliminate"]
+    new, figure = str(tmp_path / "new.nc"), str(tmp_path / "new.png")
+    for command in (
+        ["report", str(path), "--out", str(link)],
+        ["predict", str(path), str(data), "--tau", "1", "--out", str(path)],
+        ["predict", str(path), str(data), "--tau", "1", "--out", str(data)],
+        ["report", str(path), "--data", str(data), "--target", "y", "--out", str(data)],
+        [*select, "--out", new, "--history", new],
+        ["show", str(path), "--plot", figure, "--plot-support", figure],
+    ):
+        assert "too; give it a name of its own." in complaint(capsys, 2, *command)
+    assert (path.read_bytes(), data.read_bytes()) == before
+    assert not Path(new).exists()
+    assert not Path(figure).exists()
+    wrong = ["report", str(path), "--out", str(tmp_path / "page.txt")]
+    assert "must end in '.html', '.htm'" in complaint(capsys, 1, *wrong)
+
+
+def test_rows_that_only_judge_may_have_constant_columns(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    judge = tmp_path / "judge.csv"
+    made_up(40, 1).assign(x1=0.3).to_csv(judge, index=False)
+    select = ["select", str(folder / "data.csv"), "--target", "y", "--method", "eliminate"]
+    assert run(capsys, *select, "--validation", str(judge))[0] == 0
+    assert "leave one of them out" in complaint(
+        capsys, 2, *select, "--validation", str(judge), "--cv", "3"
+    )
+    report = ["report", str(folder / "path.nc"), "--out", str(tmp_path / "r.html"), "--target", "y"]
+    assert run(capsys, *report, "--validation", str(judge))[0] == 0
+    other = tmp_path / "other.csv"
+    pd.DataFrame({"y": [1.0, 2.0], "z": [3.0, 4.0]}).to_csv(other, index=False)
+    for command in ([*report, "--data", str(other)], [*select, "--validation", str(other)]):
+        assert "the table lacks the model's inputs 'x1'" in complaint(capsys, 1, *command)
+
+
+def test_the_report_calls_the_target_by_its_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data, path, page = (str(tmp_path / name) for name in ("xyz.csv", "xyz.nc", "xyz.html"))
+    made_up(30, 0).rename(columns={"y": "height", "x4": "y"}).to_csv(data, index=False)
+    target = ["--target", "height"]
+    assert run(capsys, "path", data, *target, "--n-taus", "4", "--out", path)[0] == 0
+    assert run(capsys, "report", path, "--out", page, "--data", data, *target)[0] == 0
+    assert '"target":"height"' in Path(page).read_text().replace(": ", ":")
+
+
+def test_decimal_commas(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plain, other = str(tmp_path / "plain.csv"), str(tmp_path / "other.csv")
+    frame = made_up(30, 0)
+    frame.to_csv(plain, index=False)
+    frame.to_csv(other, index=False, sep=";", decimal=",")
+    command = ["--target", "y", "--method", "eliminate", "--cv", "2"]
+    assert "say so with --separator ';'" in complaint(capsys, 1, "select", other, *command)
+    said = complaint(capsys, 1, "select", other, *command, "--separator", ";")
+    assert "if commas are its decimal points, say so with --decimal ," in said
+    as_it_is = ["--separator", ";", "--decimal", ","]
+    assert (
+        run(capsys, "select", other, *command, *as_it_is)[:2]
+        == run(capsys, "select", plain, *command)[:2]
+    )
+    for wrong in (["--decimal", ","], ["--decimal", "x"]):
+        assert "give '.' or ','" in complaint(capsys, 1, "select", plain, *command, *wrong)
+
+
+def test_candidates_are_no_path(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    history = str(tmp_path / "h.nc")
+    select = ["select", str(folder / "data.csv"), "--target", "y", "--method", "eliminate"]
+    assert run(capsys, *select, "--history", history)[0] == 0
+    assert "it holds the candidates of a selection" in complaint(capsys, 1, "show", history)

@@ -53,6 +53,8 @@ def test_columns_that_are_called_by_integers() -> None:
         "old",
         "new",
     ]
+    waves: Any = [400.5, 403.0]
+    assert GroupLasso({"low": [400.5], "high": [403.0]}).group_labels(waves) == ["low", "high"]
     # By number: where columns are called by their own numbers there is no difference.
     assert GroupLasso({"A": [0, 2], "B": [1]}).group_labels([0, 1, 2]) == list("ABA")  # type: ignore[list-item]
 

@@ -50,6 +50,50 @@ def function() -> SimpleNamespace:
 # --- effects -------------------------------------------------------------------------------------
 
 
+def test_inputs_that_are_called_by_numbers(rng: np.random.Generator) -> None:
+    X = pd.DataFrame(rng.standard_normal((30, 3)), columns=[1.5, 2.5, 0.5])
+    found = nvsd.select(X, X[0.5] ** 2, method="eliminate", cv=2)
+    for given, drawn in ((0.5, "0.5"), ("2.5", "2.5"), (0, "1.5"), (-1, "0.5")):
+        assert plots.plot_effect(found, X, given).figure.axes[-1].get_xlabel() == drawn
+    with pytest.raises(ValueError, match=r"there is no input '0.7'; give one of 1.5, 2.5, 0.5"):
+        plots.plot_effect(found, X, 0.7)
+    X.columns = [1, 2, 3]
+    found = nvsd.select(X, X[1] ** 2, method="eliminate", cv=2)
+    assert plots.plot_effect(found, X, 3).figure.axes[-1].get_xlabel() == "3"
+    with pytest.raises(ValueError, match="1 is the number of input '2' and the name of another"):
+        plots.plot_effect(found, X, 1)
+
+
+def test_an_estimator_without_names_takes_columns_in_order(rng: np.random.Generator) -> None:
+    X = pd.DataFrame(rng.standard_normal((30, 3)), columns=[400.5, 403.0, 405.5])
+    model = nvsd.NVSDRegressor().fit(X, X[405.5] ** 2)
+    named, plain = (plots.plot_effect(model, given, 2) for given in (X, X.to_numpy()))
+    np.testing.assert_array_equal(named.lines[-1].get_ydata(), plain.lines[-1].get_ydata())
+
+
+def test_the_order_of_the_inputs_of_a_path_does_not_matter(rng: np.random.Generator) -> None:
+    X = pd.DataFrame(rng.standard_normal((20, 3)), columns=["x10", "x9", "a"])
+    kernel = nvsd.kernels.Gaussian((1.0, 2.0, 3.0))
+    path = nvsd.nvsd_path(X, X["a"] ** 2, kernel=kernel, n_taus=4).isel(tau=-1)
+    one, other = (plots.plot_effect(each, X, "a") for each in (path, path.sortby("feature")))
+    np.testing.assert_array_equal(one.lines[-1].get_ydata(), other.lines[-1].get_ydata())
+
+
+def test_an_input_that_does_not_matter_is_drawn_flat(rng: np.random.Generator) -> None:
+    X = pd.DataFrame(rng.standard_normal((30, 3)), columns=list("abc"))
+    found = nvsd.select(X, X["a"] ** 2 + 7, method="eliminate", cv=2)
+    assert found.selected == ["a"]
+    ax = plots.plot_effect(found, X, "b")
+    assert ax.figure.axes[-1].get_ylim() == (-1.0, 1.0)
+    ax = plots.plot_pair(found, X, ("b", "c"))
+    draw(ax.figure)
+    ticks = ax.figure.axes[-1].get_yticklabels()
+    assert len(ticks) == 1
+    assert float(ticks[0].get_text()) == pytest.approx(
+        float(found.refit.predict(X).mean()), rel=0.1
+    )
+
+
 def test_the_effect_of_an_input_is_f_along_it(rng: np.random.Generator) -> None:
     X = rng.standard_normal((20, 3))
     ax = plots.plot_effect(function(), X, "x0", n_points=7)

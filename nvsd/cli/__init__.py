@@ -19,6 +19,10 @@ from nvsd.cli._usage import UsageError, add_commands
 
 __all__ = ["main"]
 
+# What options name files: to be read, and to be written.
+READ = ("data", "model", "path", "validation", "groups")
+WRITTEN = ("out", "history", "plot", "plot_support")
+
 
 class Parser(argparse.ArgumentParser):
     """A parser whose complaints are one sentence."""
@@ -62,10 +66,25 @@ def _run(arguments: list[str]) -> int:
         options = parser.parse_args(arguments)
     except SystemExit as done:  # --help and --version
         return int(done.code or 0)
+    _refuse_overwriting(options)
     with _warnings_as_notes():
         import_module(f"nvsd.cli.{options.command}").run(options)
     sys.stdout.flush()
     return 0
+
+
+def _refuse_overwriting(options: argparse.Namespace) -> None:
+    """No file is written over one that is read, or over another one that is written."""
+    taken: dict[str, str] = {}
+    for name in (*READ, *WRITTEN):
+        file = getattr(options, name, None)
+        if file is None:
+            continue
+        place = os.path.realpath(file)
+        if name in WRITTEN and place in taken:
+            option = f"--{name.replace('_', '-')}"
+            raise UsageError(f"{option} {file} is {taken[place]} too; give it a name of its own.")
+        taken[place] = "a file to read" if name in READ else f"--{name.replace('_', '-')}"
 
 
 @contextmanager

@@ -40,11 +40,11 @@ def load(options: Namespace) -> Data:
     return Data(X, y, groups)
 
 
-def load_table(options: Namespace, path: str) -> tuple[Any, Any]:
-    """Inputs and target from one file."""
-    frame = read_table(path, separator(options))
+def load_table(options: Namespace, path: str, constant: bool = False) -> tuple[Any, Any]:
+    """Inputs and target from one file; rows that only judge may have constant columns."""
+    frame = read_table(path, separator(options), options.decimal)
     X, y, dropped = training_table(
-        frame, options.target, drop=options.drop, missing=options.missing
+        frame, options.target, drop=options.drop, missing=options.missing, constant=constant
     )
     if dropped:
         say(f"note: {dropped} of {len(X) + dropped} rows have missing values and are left out.")

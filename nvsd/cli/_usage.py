@@ -69,7 +69,7 @@ def _select(parser: argparse.ArgumentParser) -> None:
         "--method", choices=METHODS, default="pool", help="where candidate sets come from (pool)"
     )
     how.add_argument("--validation", metavar="FILE", help="table that judges, instead of folds")
-    how.add_argument("--cv", type=int, default=5, metavar="K", help="number of folds (5)")
+    how.add_argument("--cv", type=int, metavar="K", help="number of folds (5)")
     how.add_argument(
         "--rule", choices=("clear", "min", "1se"), default="clear",
         help="of the sets with all but the least error the clearest; the set of least error; or "
@@ -147,6 +147,9 @@ def _table(parser: Any) -> None:
 def _reading(parser: Any) -> None:
     parser.add_argument(
         "--separator", default=",", metavar="C", help="between the columns of a CSV file (,)"
+    )
+    parser.add_argument(
+        "--decimal", default=".", metavar="C", help="the decimal point of a CSV file (.)"
     )
     parser.add_argument(
         "--missing", choices=("refuse", "drop-rows"), default="refuse",

@@ -6,16 +6,17 @@ from argparse import Namespace
 from typing import Any
 
 import xarray as xr
+from pandas import Series
 
 from nvsd.cli._model import separator
 from nvsd.cli._screen import say
-from nvsd.files import check_output, read_path, read_table, training_table
+from nvsd.files import check_output, read_path, read_table, refuse_absent, training_table
 from nvsd.report import write_report
 
 
 def run(options: Namespace) -> None:
     """Write the report, with the data it is given to judge by."""
-    check_output(options.out)
+    check_output(options.out, (".html", ".htm"))
     path = read_path(options.path)
     if "tau" not in path.dims or "gap" not in path:
         raise ValueError("the file holds the refit of a selection; give what nvsd path wrote.")
@@ -38,8 +39,11 @@ def _table(path: xr.Dataset, options: Namespace, name: str) -> tuple[Any, Any] |
         return None
     if options.target is None:
         raise ValueError(f"--{name} needs --target COLUMN, the column to explain.")
-    table = read_table(file, separator(options))
-    features = {str(feature) for feature in path["feature"].values}
-    drop = [column for column in table.columns if column not in features | {options.target}]
-    X, y, _ = training_table(table, options.target, drop=drop, missing=options.missing)
-    return X, y
+    table = read_table(file, separator(options), options.decimal)
+    features = [str(feature) for feature in path["feature"].values]
+    refuse_absent(table, features)
+    drop = [column for column in table.columns if column not in {*features, options.target}]
+    X, y, _ = training_table(
+        table, options.target, drop=drop, missing=options.missing, constant=True
+    )
+    return X, Series(y, name=options.target)

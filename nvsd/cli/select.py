@@ -18,7 +18,8 @@ from nvsd.cli._model import (
     save_figure,
 )
 from nvsd.cli._screen import MOST, Row, as_csv, as_json, say, table, write
-from nvsd.files import refit_dataset, write_dataset
+from nvsd.cli._usage import UsageError
+from nvsd.files import refit_dataset, refuse_absent, write_dataset
 from nvsd.selection import Selection, select
 
 
@@ -29,7 +30,10 @@ def run(options: Namespace) -> None:
     X, y, groups = load(options)
     validation = None
     if options.validation is not None:
-        held_out, target = load_table(options, options.validation)
+        if options.cv is not None:
+            raise UsageError("--validation judges instead of --cv; leave one of them out.")
+        held_out, target = load_table(options, options.validation, constant=True)
+        refuse_absent(held_out, list(X.columns))
         validation = (held_out[list(X.columns)], target)
     selection = select(
         X,
@@ -40,7 +44,7 @@ def run(options: Namespace) -> None:
         penalty=make_penalty(options, groups),
         nu=options.nu,
         validation=validation,
-        cv=options.cv,
+        cv=5 if options.cv is None else options.cv,
         rule=options.rule,
         widths=widths,
         width_per_input=options.width_per_input,

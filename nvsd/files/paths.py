@@ -45,7 +45,12 @@ def read_path(path: Any) -> xr.Dataset:
     absent = [name for name in NEEDED if name not in dataset.variables]
     if absent or not {"alpha", "theta"} & set(dataset.variables):
         what = f"it has no {listed(absent)}" if absent else "it holds no function"
-        raise ValueError(f"{file_name(place)} is no path ({what}); give a file that nvsd wrote.")
+        if str(dataset.attrs.get("title")).startswith("candidates"):
+            what = "it holds the candidates of a selection"
+        raise ValueError(
+            f"{file_name(place)} is no path ({what}); give what nvsd path, or nvsd select --out, "
+            "wrote."
+        )
     problem = _damage(dataset)
     if problem:
         raise ValueError(f"{file_name(place)} is a damaged path: {problem}; make it again.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 import zlib
 from collections.abc import Iterable, Sequence
@@ -21,6 +22,7 @@ Array = NDArray[np.float64]
 
 PARQUET = (".parquet", ".pq")
 UNNAMED = "unnamed column "
+DECIMAL_COMMA = re.compile(r"\s*[-+]?\d+,\d+\s*")
 
 
 class Table(NamedTuple):
@@ -31,14 +33,14 @@ class Table(NamedTuple):
     n_dropped: int
 
 
-def read_table(path: Any, separator: str = ",") -> Any:
+def read_table(path: Any, separator: str = ",", decimal: str = ".") -> Any:
     """Read a CSV file (.gz too) with a header line, or a Parquet file.
 
     Parameters
     ----------
     path : path
-    separator : str
-        One character, of CSV files.
+    separator, decimal : str
+        Of CSV files: the character between columns, and the decimal point.
 
     Returns
     -------
@@ -46,7 +48,7 @@ def read_table(path: Any, separator: str = ",") -> Any:
         Its columns are distinct strings; it has at least one row.
     """
     place = existing_file(path)
-    frame = _parquet(place) if place.suffix.lower() in PARQUET else _csv(place, separator)
+    frame = _parquet(place) if place.suffix.lower() in PARQUET else _csv(place, separator, decimal)
     frame.columns = [str(name) for name in frame.columns]
     repeated = frame.columns[frame.columns.duplicated()]
     if len(repeated):
@@ -59,9 +61,13 @@ def read_table(path: Any, separator: str = ",") -> Any:
     return frame
 
 
-def _csv(path: Path, separator: str) -> Any:
+def _csv(path: Path, separator: str, decimal: str) -> Any:
     if len(separator) != 1 or separator in '"\n\r':
         raise ValueError(f"the separator is {separator!r}; give one character, as in ',' or ';'.")
+    if decimal not in (".", ",") or decimal == separator:
+        raise ValueError(
+            f"the decimal point is {decimal!r}; give '.' or ',', and another separator than that."
+        )
     options: dict[str, Any] = {"sep": separator, "encoding": "utf-8-sig", "low_memory": False}
     try:
         with warnings.catch_warnings():
@@ -72,10 +78,13 @@ def _csv(path: Path, separator: str) -> Any:
             )
             # pandas would rename repeated columns; numbers stand in until they are checked.
             names = list(range(first.shape[1]))
-            frame = pd.read_csv(path.absolute(), header=0, names=names, index_col=False, **options)
+            frame = pd.read_csv(
+                path.absolute(), header=0, names=names, index_col=False, decimal=decimal, **options
+            )
     except UnicodeDecodeError as error:
         raise ValueError(f"{file_name(path)} is no UTF-8 text; save it as UTF-8.") from error
     except pd.errors.ParserWarning as error:
+        _header(path, first.iloc[0].tolist(), separator)  # which may know why
         raise ValueError(
             f"the rows of {file_name(path)} have more fields than its header; "
             "give every column a name."
@@ -115,7 +124,12 @@ def _parquet(path: Path) -> Any:
 
 
 def training_table(
-    frame: Any, target: str, *, drop: Iterable[str] = (), missing: str = "refuse"
+    frame: Any,
+    target: str,
+    *,
+    drop: Iterable[str] = (),
+    missing: str = "refuse",
+    constant: bool = False,
 ) -> Table:
     """Split a table into inputs and target, all of them numbers that vary.
 
@@ -129,6 +143,8 @@ def training_table(
         Columns to leave out.
     missing : {"refuse", "drop-rows"}
         What to do about missing values.
+    constant : bool
+        Whether columns may be the same in every row: nothing is learnt from rows that only judge.
     """
     dropped = list(dict.fromkeys(drop))
     for name in (target, *dropped):
@@ -149,22 +165,28 @@ def training_table(
     kept = _without_missing(numbers, missing, target)
     if len(kept) < 2:
         raise ValueError(f"the table has {count(len(kept), 'complete row')}; give at least 2.")
-    _refuse_constant(kept, target)
+    if not constant:
+        _refuse_constant(kept, target)
     return Table(kept[inputs], kept[target].to_numpy(), len(numbers) - len(kept))
 
 
 def input_table(frame: Any, features: Sequence[str], *, missing: str = "refuse") -> Any:
     """The columns that a model needs, in its order; the index is the number of each row."""
+    refuse_absent(frame, features)
+    kept = _without_missing(_numeric(frame[list(features)], None), missing, None)
+    if kept.empty:
+        raise ValueError("every row of the table has missing values; give complete rows.")
+    return kept
+
+
+def refuse_absent(frame: Any, features: Sequence[str]) -> None:
+    """Refuse a table without some inputs of a model."""
     absent = [name for name in features if name not in frame.columns]
     if absent:
         raise ValueError(
             f"the table lacks the model's {'input' if len(absent) == 1 else 'inputs'} "
             f"{listed(absent)}; give a table with all of them."
         )
-    kept = _without_missing(_numeric(frame[list(features)], None), missing, None)
-    if kept.empty:
-        raise ValueError("every row of the table has missing values; give complete rows.")
-    return kept
 
 
 def _numeric(frame: Any, target: str | None) -> Any:
@@ -216,7 +238,9 @@ def _refuse_text(frame: Any, text: list[str], target: str | None) -> None:
     row = int((~_is_number(first)).argmax())
     more = f" (and {count(len(text) - 1, 'other column')} of this kind)" if len(text) > 1 else ""
     inputs = [name for name in text if name != target]
-    if target is None or not inputs:
+    if DECIMAL_COMMA.fullmatch(str(first.iloc[row])):
+        what = "if commas are its decimal points, say so with --decimal ,"
+    elif target is None or not inputs:
         what = "give numbers"
     else:
         what = f"code it as numbers, or {how_to_drop(inputs)}"

@@ -152,6 +152,8 @@ def tau_axis(ax: Axes, taus: Array) -> None:
         ax.set_xscale("symlog", linthresh=float(positive.min()), linscale=0.3)
     if len(taus) > 1:
         ax.set_xlim(float(taus.max()), float(taus.min()))
+    else:
+        ax.xaxis.set_inverted(True)
     ax.set_xlabel("penalty weight τ   (left: strong, few inputs;  right: weak, many)", fontsize=9.5)
 
 

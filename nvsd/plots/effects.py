@@ -12,15 +12,18 @@ from numpy.typing import ArrayLike
 
 from nvsd._checks import check_points, take_columns
 from nvsd.plots._draw import GREY, INK, PALETTE, Array, label, new_axes, tidy
+from nvsd.results import in_column_order
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+FLAT = 1e-9  # parts of the values, or slopes, that are rounding
 
 
 def plot_effect(
     model: Any,
     X: ArrayLike,
-    feature: str | int,
+    feature: str | float,
     *,
     derivative: bool = True,
     n_curves: int = 60,
@@ -40,8 +43,8 @@ def plot_effect(
         Whatever predicts: the result of `nvsd.select`, an estimator, ``path.isel(tau=20)``.
     X : (n, d) array or DataFrame
         Samples.
-    feature : str or int
-        Name of the input, or its number.
+    feature : str, int or float
+        Name of the input, which may be a number, or its place among the columns.
     derivative : bool
         Whether to draw the derivative in a panel below.
     n_curves : int
@@ -67,12 +70,16 @@ def plot_effect(
     flat = lines.reshape(-1, points.shape[1])
     ax = new_axes(ax, (5.6, 5.0 if derivative else 3.6))
     bottom = _below(ax) if derivative else ax
-    _curves(ax, grid, function.predict(flat).reshape(len(rows), -1), PALETTE[0])
+    values = function.predict(flat).reshape(len(rows), -1)
+    _curves(ax, grid, values, PALETTE[0])
     ax.set_ylabel("prediction f", fontsize=9.5)
     if derivative:
         slopes = function.gradient(flat)[a].reshape(len(rows), -1)
+        slopes[np.abs(slopes) <= FLAT * np.abs(values).max() / np.ptp(grid)] = 0.0
         _curves(bottom, grid, slopes, PALETTE[1])
         bottom.axhline(0.0, color=INK, lw=0.8, zorder=1)
+        if not slopes.any():
+            bottom.set_ylim(-1.0, 1.0)
         bottom.set_ylabel("derivative ∂f/∂x", fontsize=9.5)
         ax.tick_params(labelbottom=False)
     _rug(bottom, points[:, a])
@@ -84,7 +91,7 @@ def plot_effect(
 def plot_pair(
     model: Any,
     X: ArrayLike,
-    features: tuple[str | int, str | int],
+    features: tuple[str | float, str | float],
     *,
     n_rows: int = 60,
     n_points: int = 25,
@@ -97,7 +104,7 @@ def plot_pair(
     ----------
     model, X, random_state, ax
         As in `plot_effect`.
-    features : two of str or int
+    features : two of str, int or float
         The inputs along the horizontal and the vertical axis.
     n_rows : int
         How many samples give the other inputs their values.
@@ -139,24 +146,31 @@ class Function:
     features: tuple[str, ...]
     predict: Callable[[Array], Array]
     gradient: Callable[[Array], Array]
+    named: bool = True  # whether the names are those of columns
 
-    def index(self, feature: str | int) -> int:
-        """The number of an input."""
-        d = len(self.features)
-        if isinstance(feature, str):
-            if feature not in self.features:
+    def index(self, feature: Any) -> int:
+        """The number of an input that is given by name or number."""
+        d, name = len(self.features), str(feature)
+        known = self.features.index(name) if name in self.features else None
+        if isinstance(feature, int | np.integer) and -d <= feature < d:
+            if known not in (None, feature % d):
                 raise ValueError(
-                    f"there is no input {feature!r}; give one of {', '.join(self.features[:8])}"
-                    f"{', ...' if d > 8 else ''}."
+                    f"{feature} is the number of input {self.features[feature]!r} and the name of "
+                    f"another one; give {name!r} for the name."
                 )
-            return self.features.index(feature)
-        if not -d <= int(feature) < d:
+            return int(feature) % d
+        if known is not None:
+            return known
+        if isinstance(feature, int | np.integer):
             raise ValueError(f"there is no input number {feature}; give 0 to {d - 1}, or a name.")
-        return int(feature) % d
+        raise ValueError(
+            f"there is no input {name!r}; give one of {', '.join(self.features[:8])}"
+            f"{', ...' if d > 8 else ''}."
+        )
 
     def points(self, X: ArrayLike) -> Array:
         """The samples; named columns are matched by name."""
-        points = check_points(take_columns(X, self.features))
+        points = check_points(take_columns(X, self.features) if self.named else X)
         if points.shape[1] != len(self.features):
             raise ValueError(
                 f"X has {points.shape[1]} columns and the model {len(self.features)} inputs; "
@@ -186,6 +200,7 @@ def _dataset_function(dataset: xr.Dataset) -> Function:
             "the Dataset holds several functions, or none; give one tau of a path, as in "
             "path.isel(tau=20) or path.sel(tau=0.1, method='nearest')."
         )
+    dataset = in_column_order(dataset)
     return Function(
         tuple(str(name) for name in dataset["feature"].values),
         lambda X: np.asarray(dataset.nvsd.predict(X).values),
@@ -197,7 +212,7 @@ def _estimator_function(model: Any) -> Function:
     names = getattr(model, "feature_names_in_", None)
     if names is None:
         names = [f"x{a}" for a in range(model.n_features_in_)]
-        return Function(tuple(names), model.predict, lambda X: model.predict_gradient(X).T)
+        return Function(tuple(names), model.predict, lambda X: model.predict_gradient(X).T, False)
     from pandas import DataFrame
 
     # An estimator that was fitted with names warns about points without.
@@ -252,12 +267,24 @@ def _rug(ax: Axes, values: Array) -> None:
 
 
 def _surface(ax: Axes, U: Array, V: Array, values: Array) -> None:
+    if np.ptp(values) <= FLAT * np.abs(values).max():
+        level = float(values.mean())
+        width = max(abs(level), 1.0)
+        filled = ax.contourf(
+            U, V, np.full_like(values, level), levels=[level - width, level + width], cmap="cividis"
+        )
+        _bar(ax, filled, [level])
+        return
     filled = ax.contourf(U, V, values, levels=14, cmap="cividis")
     lines = ax.contour(
         U, V, values, levels=np.asarray(filled.levels)[::2], colors="white", linewidths=0.6
     )
     ax.clabel(lines, fontsize=7.5, fmt="%.3g")
-    bar = ax.figure.colorbar(filled, ax=ax, pad=0.02, aspect=30)
+    _bar(ax, filled, None)
+
+
+def _bar(ax: Axes, filled: Any, ticks: list[float] | None) -> None:
+    bar = ax.figure.colorbar(filled, ax=ax, pad=0.02, aspect=30, ticks=ticks)
     bar.set_label("mean prediction", fontsize=9)
     bar.ax.tick_params(labelsize=8.5)
     bar.outline.set_visible(False)

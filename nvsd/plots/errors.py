@@ -64,7 +64,7 @@ def plot_error(results: Any, *, chosen: float | None = None, ax: Axes | None = N
     chosen = tuned if chosen is None else chosen
     ax = new_axes(ax)
     tau_axis(ax, taus)
-    ax.plot(taus, error, color=PALETTE[0], lw=1.6, marker="o", ms=3)
+    ax.plot(taus, error, color=PALETTE[0], lw=1.6, marker="o", ms=3, clip_on=False)
     best = int(np.argmin(error))
     _flag(ax, taus[best], error[best], f"least error, τ = {taus[best]:.3g}", PALETTE[0], "o")
     if se is not None:
@@ -122,7 +122,8 @@ def _mean_error(results: xr.Dataset) -> xr.DataArray | None:
 
 
 def _flag(ax: Axes, x: float, y: float, text: str, shade: str, marker: str) -> None:
-    ax.plot([x], [y], marker, ms=9, mfc="none", mec=shade, mew=1.8, zorder=5, ls="none", label=text)
+    style: dict[str, Any] = {"ms": 9, "mfc": "none", "mec": shade, "mew": 1.8, "ls": "none"}
+    ax.plot([x], [y], marker, zorder=5, label=text, clip_on=False, **style)
 
 
 def _log_if_wide(ax: Axes, values: Array, lowest: Array) -> None:

@@ -19,7 +19,7 @@ from nvsd.prepare import check_target
 from nvsd.report.errors import error_curves, history_content, opening
 from nvsd.report.fits import effects_content, fit_content
 from nvsd.report.numbers import bits, digits, ragged
-from nvsd.results import kernel_of
+from nvsd.results import in_column_order, kernel_of
 
 Array = NDArray[np.float64]
 Pair = tuple[Array, Array]
@@ -77,7 +77,7 @@ def check_path(path: Any) -> xr.Dataset:
             f"the derivative norms have the dimensions ({dims}); give one path, with the "
             "dimensions tau, feature and at most mu."
         )
-    ordered = path.sortby("tau", ascending=False)
+    ordered = in_column_order(path).sortby("tau", ascending=False)
     if not np.isfinite(ordered["derivative_norm"]).all() or not np.isfinite(ordered["tau"]).all():
         raise ValueError("the path holds NaN or infinite norms; it is damaged, compute it again.")
     return ordered.transpose("mu", "tau", ..., missing_dims="ignore")

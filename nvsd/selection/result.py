@@ -114,7 +114,8 @@ class Selection:
     refit : Refit
     score : float
         Mean squared error of the chosen candidate on the data that judged it. As the least of
-        many it is optimistic.
+        many it is optimistic. With folds, a width for each input changes the refit and not the
+        score: folds judge the way to a set, before its refit is given other widths.
     """
 
     support: Mask
