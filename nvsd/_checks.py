@@ -47,20 +47,20 @@ def check_seed(value: object, name: str = "random_state") -> int:
 
 def check_flag(name: str, value: object) -> bool:
     """Return True or False; a text such as "no" is neither."""
-    if not isinstance(value, bool | np.bool_):
+    if not isinstance(value, bool | np.bool_ | Integral) or value not in (0, 1):
         raise ValueError(f"{name} = {value!r} is not allowed; give True or False.")
     return bool(value)
 
 
 def _real(values: ArrayLike, name: str) -> Array:
     """Return an array of real numbers."""
-    if isinstance(values, np.ma.MaskedArray):
-        values = np.ma.filled(values.astype(float), np.nan)
     try:
-        array = np.asarray(values)
+        array = np.asanyarray(values)
         # Casting would drop the imaginary part.
         if np.iscomplexobj(array):
             raise TypeError("complex")
+        if isinstance(array, np.ma.MaskedArray):
+            array = np.ma.filled(array.astype(float), np.nan)
         return np.asarray(array, dtype=float)
     except (TypeError, ValueError) as error:
         if hasattr(values, "isna") and np.any(values.isna()):
@@ -142,11 +142,13 @@ def column_names(X: object) -> tuple[str, ...] | None:
 def take_columns(X: Any, features: Sequence[str], name: str = "X") -> Any:
     """X with these columns in this order; what has no names is left as it is."""
     names = column_names(X)
-    if names is None:
+    if names is None or np.ndim(X) != 2:
         return X
     missing = [feature for feature in features if feature not in names]
     if missing:
-        raise ValueError(f"the columns of {name} lack {missing[0]!r}; give all inputs of the fit.")
+        plain = tuple(features) == feature_names(None, len(features))
+        what = f"{name} without names, as that of the fit" if plain else "all inputs of the fit"
+        raise ValueError(f"the columns of {name} lack {missing[0]!r}; give {what}.")
     _refuse_repeated(names, features)
     order = [names.index(feature) for feature in features]
     return X.iloc[:, order] if hasattr(X, "iloc") else X[:, order]
@@ -185,14 +187,18 @@ def check_splits(splits: Iterable[Any], n: int) -> list[tuple[Index, Index]]:
             for part in (train, test)
         )
         for part, kind, least in ((train, "training", 2), (test, "test", 1)):
-            if part.ndim != 1 or len(part) < least:
+            if part.ndim != 1:
+                raise ValueError(
+                    f"fold {number} of cv has {kind} rows that are no list; give numbers of rows."
+                )
+            if len(part) < least:
                 raise ValueError(
                     f"fold {number} of cv has {part.size} {kind} rows; give other folds, or more "
                     f"samples, so that there are {least} at least."
                 )
             if part.dtype.kind not in "iu" or part.min() < -n or part.max() >= n:
                 raise ValueError(
-                    f"fold {number} of cv has {kind} rows that are no numbers from 0 to {n - 1}; "
+                    f"fold {number} of cv has {kind} rows that are no numbers below {n}; "
                     "give numbers of rows."
                 )
         checked.append((train, test))

@@ -116,8 +116,8 @@ class PathAccessor:
         Dataset
             With the same accessor: ``debiased.nvsd.predict(X_new)``.
         """
-        kernel, target = kernel_of(self._dataset), None
         self._check_one_path()
+        kernel, target = kernel_of(self._dataset), None
         if value_points is None:
             points = self._scaled(X)
             target = check_target(y, len(points))
@@ -151,7 +151,8 @@ class PathAccessor:
         own = self._dataset["support"]
         if support is None:
             return np.asarray(own.values, dtype=bool)
-        if not isinstance(support, xr.DataArray):
+        unlabelled = isinstance(support, xr.DataArray) and not {*own.dims} & {*support.dims}
+        if not isinstance(support, xr.DataArray) or unlabelled:
             values = np.asarray(support, dtype=bool)
             if values.shape != own.shape:
                 raise ValueError(
@@ -160,7 +161,13 @@ class PathAccessor:
                 )
             support = self._given["support"].transpose(*own.dims).copy(data=values)
         try:
-            labels = {dim: own[dim] for dim in own.dims if dim in support.coords}
+            plain = [dim for dim in own.dims if dim in support.dims and dim not in support.coords]
+            support = support.assign_coords({dim: self._given[dim] for dim in plain})
+            labels = {
+                dim: own[dim]
+                for dim in own.dims
+                if dim in support.dims and not support.indexes[dim].equals(own.indexes[dim])
+            }
             given = support.sel(labels).transpose(*own.dims)
         except (KeyError, ValueError):
             given = support.isel({dim: [] for dim in support.dims})
@@ -198,7 +205,8 @@ class PathAccessor:
 
     def _scaled_rows(self, X: Any, y: Any) -> Rows:
         """Rows from any source as the kernel sees them."""
-        rows = rows_of(take_columns(X, self._features), y)
+        table = hasattr(X, "iloc") or isinstance(X, xr.DataArray)  # and no reader of blocks
+        rows = rows_of(take_columns(X, self._features) if table else X, y)
         self._check_inputs(len(rows.features))
         if not rows.has_target:
             raise ValueError("y is missing; give one number for each row of X.")

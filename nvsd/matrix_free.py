@@ -260,7 +260,16 @@ def _flat_instead(
     """The flat point in place of a solution, judged by the dual point of that."""
     gap = certificate(problem, penalty, points.tau, flat.C, points.u)
     phi = np.zeros_like(points.phi)
-    return replace(points, C=flat.C, phi=phi, multiplier=flat.multiplier, gap=gap)
+    residual = norms(problem.derivatives(flat.C))
+    return replace(
+        points,
+        C=flat.C,
+        phi=phi,
+        multiplier=flat.multiplier,
+        gap=gap,
+        primal_residual=residual,
+        dual_residual=np.zeros(1),
+    )
 
 
 class _Line:

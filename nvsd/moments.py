@@ -101,7 +101,8 @@ class Moments:
 
     def __add__(self, other: Moments) -> Moments:
         n = self.n + other.n
-        y_mean = (self.n * self.y_mean + other.n * other.y_mean) / n
+        # In this form means that are equal stay as they are, over any number of blocks.
+        y_mean = self.y_mean + (other.n / n) * (other.y_mean - self.y_mean)
         mine, theirs = self.from_origin(y_mean), other.from_origin(y_mean)
         return Moments(
             n,

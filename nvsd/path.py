@@ -200,7 +200,7 @@ def _grid(taus: ArrayLike | None, n_taus: int, tau_ratio: float, flats: list[Fla
     if not np.all(np.isfinite(tops)):
         raise ValueError(
             "no tau switches off an input of weight 0 (or mu = 0), so there is no automatic grid; "
-            "give tau yourself, or positive weights and mu."
+            "give the tau, or positive weights and mu."
         )
     return tau_grid(max(tops), min(tops) * tau_ratio, int(n_taus))
 

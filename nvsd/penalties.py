@@ -391,6 +391,8 @@ def _by_name(values: Any) -> Any:
 
 
 def _checked_mu(mu: object) -> float | tuple[float, ...]:
+    if isinstance(mu, np.ndarray | xr.DataArray) and mu.ndim == 0:
+        mu = mu.item()
     if isinstance(mu, Real):
         return _number(mu, "mu", 1)
     values = tuple(_number(one, "mu", 1) for one in _listed(mu, "mu"))
@@ -421,9 +423,11 @@ def _number(value: object, what: str, largest: float = np.finfo(float).max) -> f
 
 
 def _listed(values: object, what: str) -> list[Any]:
+    if isinstance(values, xr.DataArray):
+        values = values.values
     if isinstance(values, str) or not isinstance(values, Iterable) or _is_scalar(values):
         raise ValueError(f"{what} is {values!r}: give a list.")
-    if not (result := list(np.asarray(values) if isinstance(values, xr.DataArray) else values)):
+    if not (result := list(values)):
         raise ValueError(f"{what} is empty: give at least one element.")
     return result
 

@@ -169,7 +169,7 @@ def prepare(
     n, d = (rows.n if isinstance(rows, ArrayRows) else None), len(rows.features)
     size = None if landmarks is None else landmarks.size
     check_method(s1)
-    if max_memory is not None:
+    if max_memory is not None and max_memory != math.inf:
         check_positive("max_memory", max_memory)
     kind = choose(n, d, kernel, nu, representation, size, max_memory)
     saved = None

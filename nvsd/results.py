@@ -62,7 +62,7 @@ COORDINATES = {
     "nu": "weight of the squared RKHS norm",
     "feature": "input",
     "group": "group of the input",
-    "column": "number of the input's column in X",
+    "column_number": "number of the input's column in X",
     "sample": "sample",
     "kernel": "kernel, as JSON",
 }
@@ -113,7 +113,7 @@ def path_dataset(
         "feature": np.array(prepared.features, dtype=object),
         "group": ("feature", np.array(penalty.group_labels(prepared.features), dtype=object)),
         # Coefficients and widths go by it, whatever order the inputs are brought into.
-        "column": ("feature", np.arange(len(prepared.features))),
+        "column_number": ("feature", np.arange(len(prepared.features))),
         "nu": prepared.nu,
         "kernel": prepared.kernel.to_json(),
     }
@@ -182,9 +182,14 @@ def in_schema_order(dataset: xr.Dataset) -> xr.Dataset:
 
 def in_column_order(dataset: xr.Dataset) -> xr.Dataset:
     """The Dataset with its inputs in the order of the columns of X."""
-    if "column" not in dataset.coords or dataset["column"].dims != ("feature",):
+    if "column_number" not in dataset or "feature" not in dataset.dims:
         return dataset
-    return dataset.isel(feature=np.argsort(dataset["column"].values, kind="stable"))
+    if dataset["column_number"].dims != ("feature",):
+        raise ValueError(
+            "the Dataset joins paths whose inputs were in different orders; take one of them."
+        )
+    order = np.argsort(dataset["column_number"].values, kind="stable")
+    return dataset.isel(feature=order) if (np.diff(order) < 0).any() else dataset
 
 
 def _repeated(array: xr.DataArray, dim: str) -> xr.DataArray:
@@ -200,12 +205,13 @@ def _repeated(array: xr.DataArray, dim: str) -> xr.DataArray:
 
 def kernel_of(dataset: xr.Dataset) -> Kernel:
     """The kernel that the Dataset was made with."""
-    if dataset["kernel"].size != 1:
+    kernels = np.unique(dataset["kernel"].values)
+    if len(kernels) != 1:
         raise ValueError(
             "the Dataset joins paths of several kernels; take those of one kernel, or join them "
             "along a dimension of its own."
         )
-    return Kernel.from_json(str(dataset["kernel"].item()))
+    return Kernel.from_json(str(kernels[0]))
 
 
 def library_version() -> str:
@@ -253,7 +259,7 @@ def ridge_dataset(
         {"sample": np.arange(len(points))},
         {},
     )
-    names = ("tau", "mu", "feature", "group", "column", "kernel")
+    names = ("tau", "mu", "feature", "group", "column_number", "kernel")
     coords = {name: path.coords[name] for name in names if name in path.coords}
     attrs = path.attrs | {
         "title": "kernel ridge on selected inputs",

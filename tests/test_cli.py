@@ -348,3 +348,21 @@ def test_a_report_judges_by_rows_that_were_not_fitted(
     assert "25 rows and the path was fitted to 40; give those, or" in capsys.readouterr().err
     assert main([*report, "--data", str(data), "--validation", str(other)]) == 0
     assert "25 held-out samples" in page.read_text()
+
+
+def test_gradients_of_a_path_whose_inputs_are_in_another_order(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = xr.load_dataset(folder / "path.nc", engine="h5netcdf")
+    turned = tmp_path / "turned.nc"
+    path.sortby("feature", ascending=False).to_netcdf(turned, engine="h5netcdf")
+    tables = []
+    for model in (folder / "path.nc", turned):
+        code, out, _ = run(
+            capsys, "predict", str(model), str(folder / "data.csv"), "--tau", "0.01", "--gradient"
+        )
+        assert code == 0
+        tables.append(pd.read_csv(io.StringIO(out)))
+    one, other = tables
+    assert list(one.columns) != list(other.columns)
+    pd.testing.assert_frame_equal(one, other[list(one.columns)])

@@ -166,7 +166,9 @@ def test_nor_does_a_constant_whose_mean_is_rounded_select_anything(value: float,
 def test_nor_does_a_constant_that_comes_in_blocks(value: float, tmp_path) -> None:
     (X, _), y = sample(0, 30, 3), np.full(30, value)
     blocks = [(X[:7], y[:7]), (X[7:], y[7:])]
+    many = [(X[i : i + 2], y[i : i + 2]) for i in range(0, 30, 2)] * 300
     for path in (
+        nvsd.nvsd_path(many, kernel=Polynomial(1), n_taus=3),
         nvsd.nvsd_path(blocks, kernel=Polynomial(2), n_taus=3),
         nvsd.nvsd_path(X, y, kernel=ROUGH, value_points=10, n_taus=3),
         nvsd.nvsd_path(X, y, kernel=Polynomial(2), checkpoint=tmp_path / "sums.npz", n_taus=3),

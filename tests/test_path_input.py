@@ -65,6 +65,8 @@ BAD_SAMPLES = {
     "the seed is negative": {"value_points": 3, "random_state": -1},
     "the seed is text": {"value_points": 3, "random_state": "a"},
     "the checkpoint is nowhere": {"kernel": Linear(), "checkpoint": "no/such/folder/sums.npz"},
+    "X is masked and complex": {"X": np.ma.masked_array(X + 1j)},
+    "X is masked text": {"X": np.ma.masked_array(np.full((N, D), "one"))},
     "X is masked": {"X": np.ma.masked_less(X, 0.0)},
     "X has no value": {"X": pd.DataFrame(X).astype("Float64").mask(X < 0)},
     "nothing is determined without nu": {"nu": 0},

@@ -133,7 +133,7 @@ BAD: dict[str, tuple[Callable[[], object], str]] = {
     "mu above": (lambda: ElasticNet([0.5, 1.1]), "mu is 1.1"),
     "mu NaN": (lambda: ElasticNet(math.nan), "mu is nan"),
     "mu text": (lambda: ElasticNet("0.5"), "mu is '0.5'"),  # type: ignore[arg-type]
-    "mu an array": (lambda: ElasticNet(np.array(0.5)), "mu is array"),  # type: ignore[arg-type]
+    "weights a number": (lambda: Lasso(np.array(0.5)), "weights is array"),  # type: ignore[arg-type]
     "mu empty": (lambda: ElasticNet([]), "mu is empty"),
     "mu sequence": (lambda: ElasticNet([0.5, 1]).bind(2), r"split\(\)"),
     "rho above": (lambda: SparseGroupLasso([0], rho=2), "rho is 2"),
@@ -186,6 +186,8 @@ def test_a_series_of_weights_is_taken_by_name_unless_it_only_counts() -> None:
     labelled = xr.DataArray(weights.to_numpy(), {"feature": weights.index.to_numpy()})
     np.testing.assert_allclose(Lasso(labelled).bind(FEATURES).value(alone), [1, 2, 3, 4, 5])
     assert ElasticNet(xr.DataArray([0.5, 0.3])) == ElasticNet([0.5, 0.3])
+    for one in (np.array(0.5), xr.DataArray(0.5)):
+        assert ElasticNet(one) == ElasticNet(0.5)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="'dose', but there are also weights for 'colour'"):
         Lasso(weights.rename({"age": "colour"})).bind(FEATURES)
 

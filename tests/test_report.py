@@ -17,6 +17,7 @@ import nvsd
 from nvsd.kernels import Gaussian, Linear, Polynomial
 from nvsd.penalties import ElasticNet, GroupLasso
 from nvsd.report import report_html
+from nvsd.report.content import report_content
 
 
 def content(text: str) -> dict[str, Any]:
@@ -309,3 +310,16 @@ def test_what_is_no_path_is_refused(path: xr.Dataset, mixed: xr.Dataset) -> None
     other = xr.Dataset({"error": (("mu", "tau"), np.ones((1, 2)))}, coords={"mu": [0.7]})
     with pytest.raises(ValueError, match="different mu"):
         report_html(mixed, validation=other)
+
+
+def test_the_order_of_the_inputs_does_not_matter() -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.standard_normal((20, 3)), columns=["x10", "x9", "a"])
+    y = X["a"] ** 2 + X["x10"]
+    path = nvsd.nvsd_path(X, y, kernel=nvsd.kernels.Gaussian((1.0, 2.0, 3.0)), n_taus=4)
+    one, other = (
+        report_content(each, X=X, y=y, validation=(X, y)) for each in (path, path.sortby("feature"))
+    )
+    norms = [np.array(each.pop("heldOutNorms"), dtype=float) for each in (one, other)]
+    np.testing.assert_allclose(*norms, atol=1e-9)
+    assert one == other

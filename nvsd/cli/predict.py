@@ -61,8 +61,8 @@ def _rows(model: xr.Dataset, X: Any, gradient: bool) -> list[Row]:
         "prediction": np.asarray(model.nvsd.predict(X).values),
     }
     if gradient:
-        slopes = np.asarray(model.nvsd.gradient(X).values)
-        columns |= {f"d/d {name}": slope for name, slope in zip(X.columns, slopes, strict=True)}
+        slopes = model.nvsd.gradient(X)
+        columns |= {f"d/d {name}": slopes.sel(feature=name).values for name in X.columns}
     names = list(columns)
     lists = [np.asarray(values).tolist() for values in columns.values()]
     return [dict(zip(names, row, strict=True)) for row in zip(*lists, strict=True)]

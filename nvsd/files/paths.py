@@ -132,6 +132,7 @@ def refit_dataset(selection: Any) -> xr.Dataset:
         coords={
             "feature": names,
             "group": ("feature", groups),
+            "column_number": ("feature", np.arange(len(names))),
             "kernel": fit.kernel.to_json(),
             "sample": np.arange(len(fit.X)),
         },

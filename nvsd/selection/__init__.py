@@ -196,5 +196,6 @@ def _method(task: Task, name: str, options: dict[str, Any]) -> Method:
             )
     if name == "pool":
         # Decided once, for all folds alike.
-        options = {"methods": default_methods(task)} | options
+        given = options.get("methods")
+        options = {"methods": default_methods(task) if given is None else given}
     return partial(METHODS[name], **options)
