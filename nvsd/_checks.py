@@ -142,7 +142,7 @@ def column_names(X: object) -> tuple[str, ...] | None:
 def take_columns(X: Any, features: Sequence[str], name: str = "X") -> Any:
     """X with these columns in this order; what has no names is left as it is."""
     names = column_names(X)
-    if names is None or np.ndim(X) != 2:
+    if names is None or np.ndim(X) != 2:  # a reader of blocks may tell its columns too
         return X
     missing = [feature for feature in features if feature not in names]
     if missing:
@@ -152,6 +152,21 @@ def take_columns(X: Any, features: Sequence[str], name: str = "X") -> Any:
     _refuse_repeated(names, features)
     order = [names.index(feature) for feature in features]
     return X.iloc[:, order] if hasattr(X, "iloc") else X[:, order]
+
+
+def find_column(given: Any, names: Sequence[str], from_end: bool = False) -> int | None:
+    """The place of a column that is given by name or number; None if there is no such column."""
+    name, d = str(given), len(names)
+    named = names.index(name) if name in names else None
+    if not isinstance(given, int | np.integer) or not (-d if from_end else 0) <= given < d:
+        return named
+    place = int(given) % d
+    if named not in (None, place):
+        raise ValueError(
+            f"{given} is the number of input {names[place]!r} and the name of another one; give "
+            f"{name!r} for the name."
+        )
+    return place
 
 
 def _refuse_repeated(names: Sequence[str], features: Sequence[str]) -> None:
@@ -175,9 +190,14 @@ def check_target(y: ArrayLike, n: int) -> Array:
     return target
 
 
-def check_splits(splits: Iterable[Any], n: int) -> list[tuple[Index, Index]]:
+def check_splits(cv: Any, n: int) -> list[tuple[Index, Index]]:
     """Return folds (train, test) of n rows as numbers of rows."""
-    folds = [(np.asarray(train), np.asarray(test)) for train, test in splits]
+    try:
+        folds = [(np.asarray(train), np.asarray(test)) for train, test in cv]
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"cv = {cv!r} is not allowed; give a number of folds, a splitter, or pairs of indices."
+        ) from error
     if not folds:
         raise ValueError("cv has no folds; give some, and an iterator that was not used before.")
     checked = []

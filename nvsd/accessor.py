@@ -19,12 +19,11 @@ from nvsd.landmarks import evaluate_landmarks
 from nvsd.monomials import Monomials, degree_and_offset
 from nvsd.nystrom import draw_points, fit_nystrom
 from nvsd.prepare import check_non_negative
-from nvsd.results import in_schema_order, kernel_of, ridge_dataset
+from nvsd.results import NEEDED, in_schema_order, kernel_of, ridge_dataset
 from nvsd.ridge import default_nus, fit_ridge
 
 Array = NDArray[np.float64]
 SCALES = ("x_mean", "x_scale")
-NEEDED = ("n_selected", "support", "kernel", "y_mean", *SCALES)
 
 
 @xr.register_dataset_accessor("nvsd")  # type: ignore[no-untyped-call]
@@ -151,32 +150,31 @@ class PathAccessor:
         own = self._dataset["support"]
         if support is None:
             return np.asarray(own.values, dtype=bool)
-        unlabelled = isinstance(support, xr.DataArray) and not {*own.dims} & {*support.dims}
-        if not isinstance(support, xr.DataArray) or unlabelled:
-            values = np.asarray(support, dtype=bool)
-            if values.shape != own.shape:
-                raise ValueError(
-                    f"support has shape {values.shape} and the path {own.shape}; give one row for "
-                    "each tau, with one entry per input."
-                )
-            support = self._given["support"].transpose(*own.dims).copy(data=values)
+        given = self._labelled(support, own)
         try:
-            plain = [dim for dim in own.dims if dim in support.dims and dim not in support.coords]
-            support = support.assign_coords({dim: self._given[dim] for dim in plain})
-            labels = {
-                dim: own[dim]
-                for dim in own.dims
-                if dim in support.dims and not support.indexes[dim].equals(own.indexes[dim])
-            }
-            given = support.sel(labels).transpose(*own.dims)
+            other = [dim for dim in own.dims if not given.indexes[dim].equals(own.indexes[dim])]
+            values = given.sel({dim: own[dim] for dim in other}).transpose(*own.dims).values
         except (KeyError, ValueError):
-            given = support.isel({dim: [] for dim in support.dims})
-        if given.shape != own.shape:
+            values = np.empty(0)
+        if values.shape != own.shape:
             raise ValueError(
-                f"support has dimensions {support.dims} with other labels than the path's "
+                f"support has dimensions {given.dims} with other labels than the path's "
                 f"{own.dims}; give one entry for each of its tau and inputs."
             )
-        return np.asarray(given.values, dtype=bool)
+        return np.asarray(values, dtype=bool)
+
+    def _labelled(self, support: ArrayLike, own: xr.DataArray) -> xr.DataArray:
+        """A support with labels: its own, or those of the path as it was given."""
+        if isinstance(support, xr.DataArray) and {*own.dims} & {*support.dims}:
+            plain = {dim for dim in support.dims if dim not in support.coords} & {*own.dims}
+            return support.assign_coords({dim: self._given[dim] for dim in plain})
+        values = np.asarray(support, dtype=bool)
+        if values.shape != own.shape:
+            raise ValueError(
+                f"support has shape {values.shape} and the path {own.shape}; give one row for each "
+                "tau, with one entry per input."
+            )
+        return self._given["support"].transpose(*own.dims).copy(data=values)
 
     def report(self, out: str | PathLike[str], **content: Any) -> Path:
         """Write the path as one self-contained HTML page; see `nvsd.write_report`."""
@@ -205,8 +203,7 @@ class PathAccessor:
 
     def _scaled_rows(self, X: Any, y: Any) -> Rows:
         """Rows from any source as the kernel sees them."""
-        table = hasattr(X, "iloc") or isinstance(X, xr.DataArray)  # and no reader of blocks
-        rows = rows_of(take_columns(X, self._features) if table else X, y)
+        rows = rows_of(take_columns(X, self._features), y)
         self._check_inputs(len(rows.features))
         if not rows.has_target:
             raise ValueError("y is missing; give one number for each row of X.")

@@ -19,6 +19,7 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from nvsd._checks import (
+    Index,
     check_points,
     check_samples,
     check_target,
@@ -30,7 +31,6 @@ from nvsd.moments import Spread
 from nvsd.progress import progress_bar
 
 Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 T = TypeVar("T")
 Job = Callable[[Array, Array | None], T]  # of X and y of a block; results can be added
 

@@ -15,8 +15,8 @@ import numpy as np
 import xarray as xr
 from dask.delayed import delayed
 
-from nvsd._checks import feature_names
-from nvsd.blocks import Array, Index, Job, Rows, T, checked_block
+from nvsd._checks import Index, feature_names
+from nvsd.blocks import Array, Job, Rows, T, checked_block
 from nvsd.checkpoint import Block
 
 BATCH = 64  # chunks that are summed at once: a block for progress bars and checkpoints

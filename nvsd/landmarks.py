@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import blas, solve_triangular
 
-from nvsd._checks import check_seed, is_number
-from nvsd.blocks import Index, Rows
+from nvsd._checks import Index, check_seed, is_number
+from nvsd.blocks import Rows
 from nvsd.checkpoint import Checkpoint
 from nvsd.features import DenseMap, SummedSpace, pivoted_cholesky
 from nvsd.kernels import Kernel

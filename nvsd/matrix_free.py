@@ -26,7 +26,6 @@ from nvsd.admm import (
     Points,
     Settings,
     Status,
-    certificate,
     feasible,
     fenchel_gap,
     norms,
@@ -258,16 +257,15 @@ def _flat_instead(
     problem: MatrixFreeProblem, penalty: BoundPenalty, points: Points, flat: FlatPoint
 ) -> Points:
     """The flat point in place of a solution, judged by the dual point of that."""
-    gap = certificate(problem, penalty, points.tau, flat.C, points.u)
-    phi = np.zeros_like(points.phi)
-    residual = norms(problem.derivatives(flat.C))
+    z = problem.derivatives(flat.C)
+    gap = fenchel_gap(penalty, points.tau, z, points.u) + problem.half_distance(flat.C, points.u)
     return replace(
         points,
         C=flat.C,
-        phi=phi,
+        phi=np.zeros_like(points.phi),
         multiplier=flat.multiplier,
         gap=gap,
-        primal_residual=residual,
+        primal_residual=norms(z),
         dual_residual=np.zeros(1),
     )
 

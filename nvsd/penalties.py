@@ -21,7 +21,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from nvsd._checks import is_number
+from nvsd._checks import find_column, is_number
 
 Array = NDArray[np.float64]
 Features = int | Iterable[object]
@@ -170,7 +170,8 @@ class Penalty(ABC):
 
     def __post_init__(self) -> None:
         for field in fields(self):
-            object.__setattr__(self, field.name, _CHECKS[field.name](getattr(self, field.name)))
+            given = _plain(getattr(self, field.name))
+            object.__setattr__(self, field.name, _CHECKS[field.name](given))
 
     def bind(self, features: Features) -> BoundPenalty:
         """The penalty on these features: their names, or how many there are (x0, x1, ...)."""
@@ -312,7 +313,8 @@ def _assign(groups: Groups, names: list[str]) -> list[str]:
     owners: dict[str | int, list[str]] = {name: [] for name in names}
     for group, members in groups.items():
         for member in members:
-            owners.setdefault(_feature(member, names), []).append(group)
+            place = find_column(member, names)
+            owners.setdefault(member if place is None else names[place], []).append(group)
     unknown = [feature for feature in owners if feature not in names]
     _refuse(unknown, f"the features are {_listing(names)}, but the groups also name")
     shared = [feature for feature, of in owners.items() if len(of) > 1]
@@ -320,19 +322,6 @@ def _assign(groups: Groups, names: list[str]) -> list[str]:
     missing = [feature for feature, of in owners.items() if not of]
     _refuse(missing, "each feature must be in a group, but the groups miss")
     return [owners[name][0] for name in names]
-
-
-def _feature(member: str | int, names: list[str]) -> str | int:
-    """The name of a member of a group, which may be the number of a feature; unknown ones stay."""
-    name = str(member)
-    if isinstance(member, str) or member not in range(len(names)):
-        return name if name in names else member
-    if name in names and names[member] != name:
-        raise ValueError(
-            f"{member} is the number of feature {names[member]!r} and the name of another one: "
-            f"give {name!r} for the name, or one group label per feature."
-        )
-    return names[member]
 
 
 def _resolve(weights: Weights | None, names: list[str], default: Array, what: str) -> Array:
@@ -364,10 +353,8 @@ def _checked_weights(weights: object) -> Weights | None:
 
 
 def _checked_groups(groups: object) -> Groups:
-    given, labels = groups, _by_name(groups)
-    if isinstance(given, Mapping) or not isinstance(labels, dict):
-        groups = labels
-    else:  # {feature: group}
+    labels = _by_name(groups)
+    if labels is not groups:  # {feature: group}
         groups = {
             group: [str(f) for f in labels if labels[f] == group] for group in labels.values()
         }
@@ -377,10 +364,15 @@ def _checked_groups(groups: object) -> Groups:
     return _FrozenDict({name: tuple(map(_key, given)) for name, given in members.items()})
 
 
-def _by_name(values: Any) -> Any:
-    """A Series or DataArray with labels as a dict, unless they only count; all else as it is."""
+def _plain(values: Any) -> Any:
+    """A DataArray as a Series, an array without dimensions as a number; all else as it is."""
     if isinstance(values, xr.DataArray):
         values = values.to_series() if values.ndim == 1 else values.values
+    return values.item() if isinstance(values, np.ndarray) and values.ndim == 0 else values
+
+
+def _by_name(values: Any) -> Any:
+    """A pandas Series as a dict, unless its index only counts; all else as it is."""
     index = getattr(values, "index", None)
     if isinstance(values, Sequence | Mapping) or index is None or callable(index):
         return values
@@ -391,8 +383,6 @@ def _by_name(values: Any) -> Any:
 
 
 def _checked_mu(mu: object) -> float | tuple[float, ...]:
-    if isinstance(mu, np.ndarray | xr.DataArray) and mu.ndim == 0:
-        mu = mu.item()
     if isinstance(mu, Real):
         return _number(mu, "mu", 1)
     values = tuple(_number(one, "mu", 1) for one in _listed(mu, "mu"))
@@ -423,17 +413,11 @@ def _number(value: object, what: str, largest: float = np.finfo(float).max) -> f
 
 
 def _listed(values: object, what: str) -> list[Any]:
-    if isinstance(values, xr.DataArray):
-        values = values.values
-    if isinstance(values, str) or not isinstance(values, Iterable) or _is_scalar(values):
+    if isinstance(values, str) or not isinstance(values, Iterable):
         raise ValueError(f"{what} is {values!r}: give a list.")
     if not (result := list(values)):
         raise ValueError(f"{what} is empty: give at least one element.")
     return result
-
-
-def _is_scalar(values: object) -> bool:
-    return isinstance(values, np.ndarray) and values.ndim == 0
 
 
 def _match(values: Sequence[object], names: list[str], what: str, whose: str) -> None:

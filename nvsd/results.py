@@ -56,6 +56,9 @@ VARIABLES: dict[str, tuple[tuple[str, ...], str]] = {
     "y_mean": ((), "mean of y, subtracted before fitting"),
 }
 
+# Without these a Dataset cannot predict.
+NEEDED = ("support", "n_selected", "x_mean", "x_scale", "y_mean", "feature", "kernel")
+
 COORDINATES = {
     "tau": "weight of the penalty",
     "mu": "elastic net: share of the norms, the rest are squares",

@@ -221,6 +221,16 @@ def test_columns_of_a_refit_on_some_points_are_matched_by_name(X_new) -> None:
     for same in (*(frame[order] for order in turned), labelled.sel(sensor=turned[0]), lazy):
         close(refit(same, y).nvsd.predict(X_new), expected, 1e-9)
     close(refit(blocks).nvsd.predict(X_new), expected, 1e-9)
+
+    class Reader:
+        """Blocks from somewhere, with what they are called."""
+
+        columns = names
+
+        def __iter__(self):
+            return iter(blocks)
+
+    close(refit(Reader()).nvsd.predict(X_new), expected, 1e-9)
     close(refit(labelled.chunk(row=5), y).nvsd.predict(X_new), expected, 1e-9)
     for bad, target, why in (
         (frame.rename(columns={"age": "Age"}), (y,), "lack 'age'"),

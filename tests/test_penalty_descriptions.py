@@ -124,7 +124,7 @@ BAD: dict[str, tuple[Callable[[], object], str]] = {
     "groups a number": (lambda: GroupLasso(3), "groups is 3"),  # type: ignore[arg-type]
     "name or number": (
         lambda: GroupLasso({"a": [1, 0]}).bind(["1", "0"]),
-        "1 is the number of feature '0' and the name of another one: give '1' for the name",
+        "1 is the number of input '0' and the name of another one; give '1' for the name",
     ),
     "a table": (lambda: GroupLasso(pd.DataFrame({"g": [0]})), "a DataFrame was given"),  # type: ignore[arg-type]
     "no label": (lambda: GroupLasso(["a", None]), "None cannot name"),  # type: ignore[list-item]
@@ -133,7 +133,7 @@ BAD: dict[str, tuple[Callable[[], object], str]] = {
     "mu above": (lambda: ElasticNet([0.5, 1.1]), "mu is 1.1"),
     "mu NaN": (lambda: ElasticNet(math.nan), "mu is nan"),
     "mu text": (lambda: ElasticNet("0.5"), "mu is '0.5'"),  # type: ignore[arg-type]
-    "weights a number": (lambda: Lasso(np.array(0.5)), "weights is array"),  # type: ignore[arg-type]
+    "weights a number": (lambda: Lasso(np.array(0.5)), "weights is 0.5"),  # type: ignore[arg-type]
     "mu empty": (lambda: ElasticNet([]), "mu is empty"),
     "mu sequence": (lambda: ElasticNet([0.5, 1]).bind(2), r"split\(\)"),
     "rho above": (lambda: SparseGroupLasso([0], rho=2), "rho is 2"),

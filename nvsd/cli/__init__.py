@@ -81,10 +81,10 @@ def _refuse_overwriting(options: argparse.Namespace) -> None:
         if file is None:
             continue
         place = os.path.realpath(file)
+        option = "a file to read" if name in READ else f"--{name.replace('_', '-')}"
         if name in WRITTEN and place in taken:
-            option = f"--{name.replace('_', '-')}"
             raise UsageError(f"{option} {file} is {taken[place]} too; give it a name of its own.")
-        taken[place] = "a file to read" if name in READ else f"--{name.replace('_', '-')}"
+        taken[place] = option
 
 
 @contextmanager

@@ -42,7 +42,7 @@ def load(options: Namespace) -> Data:
 
 def load_table(options: Namespace, path: str, constant: bool = False) -> tuple[Any, Any]:
     """Inputs and target from one file; rows that only judge may have constant columns."""
-    frame = read_table(path, separator(options), options.decimal)
+    frame = read(options, path)
     X, y, dropped = training_table(
         frame, options.target, drop=options.drop, missing=options.missing, constant=constant
     )
@@ -51,9 +51,11 @@ def load_table(options: Namespace, path: str, constant: bool = False) -> tuple[A
     return X, y
 
 
-def separator(options: Namespace) -> str:
-    """The character between columns; a tab is hard to type."""
-    return "\t" if options.separator in ("tab", r"\t") else str(options.separator)
+def read(options: Namespace, path: str) -> Any:
+    """A table that is written as the options say."""
+    # A tab is hard to type.
+    separator = "\t" if options.separator in ("tab", r"\t") else str(options.separator)
+    return read_table(path, separator, options.decimal)
 
 
 def make_kernel(options: Namespace, X: Any) -> Kernel:

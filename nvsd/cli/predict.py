@@ -10,11 +10,10 @@ import numpy as np
 import xarray as xr
 
 from nvsd.cli._describe import is_refit, nearest_tau
-from nvsd.cli._model import separator
-from nvsd.cli._screen import Row, as_csv, as_json, say, write
-from nvsd.cli._screen import table as as_table
+from nvsd.cli._model import read
+from nvsd.cli._screen import Row, as_csv, as_json, say, table, write
 from nvsd.cli._usage import UsageError
-from nvsd.files import check_output, input_table, read_path, read_table, write_text
+from nvsd.files import check_output, input_table, read_path, write_text
 
 
 def run(options: Namespace) -> None:
@@ -23,11 +22,10 @@ def run(options: Namespace) -> None:
         check_output(options.out)
     model = one_function(read_path(options.model), options.tau)
     features = [str(name) for name in model["feature"].values]
-    table = read_table(options.data, separator(options), options.decimal)
-    X = input_table(table, features, missing=options.missing)
+    X = input_table(read(options, options.data), features, missing=options.missing)
     rows = _rows(model, X, options.gradient)
     formats: dict[str, Callable[[list[Row]], str]] = {
-        "csv": as_csv, "json": as_json, "table": as_table
+        "csv": as_csv, "json": as_json, "table": table
     }  # fmt: skip
     text = formats[options.format](rows)
     if options.out is None:

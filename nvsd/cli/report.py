@@ -8,9 +8,9 @@ from typing import Any
 import xarray as xr
 from pandas import Series
 
-from nvsd.cli._model import separator
+from nvsd.cli._model import read
 from nvsd.cli._screen import say
-from nvsd.files import check_output, read_path, read_table, refuse_absent, training_table
+from nvsd.files import check_output, read_path, refuse_absent, training_table
 from nvsd.report import write_report
 
 
@@ -39,7 +39,7 @@ def _table(path: xr.Dataset, options: Namespace, name: str) -> tuple[Any, Any] |
         return None
     if options.target is None:
         raise ValueError(f"--{name} needs --target COLUMN, the column to explain.")
-    table = read_table(file, separator(options), options.decimal)
+    table = read(options, file)
     features = [str(feature) for feature in path["feature"].values]
     refuse_absent(table, features)
     drop = [column for column in table.columns if column not in {*features, options.target}]

@@ -155,7 +155,7 @@ class NVSDRegressorCV(PathRegressor):
         jobs = self._jobs(data, held_out, nus, widths)
         splits = []
         if held_out is None:
-            splits = check_splits(check_cv(self.cv).split(*data), len(data[1]))
+            splits = check_splits(list(check_cv(self.cv).split(*data)), len(data[1]))
         whole = self._run(jobs, keep_paths=True)
         folds = self._run(
             [

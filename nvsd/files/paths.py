@@ -13,9 +13,8 @@ import xarray as xr
 from nvsd.files._words import existing_file, file_name, listed, quoted
 from nvsd.files.writing import replacing
 from nvsd.prepare import available_memory
-from nvsd.results import COORDINATES, VARIABLES, kernel_of, library_version
+from nvsd.results import COORDINATES, NEEDED, VARIABLES, kernel_of, library_version
 
-NEEDED = ("support", "n_selected", "x_mean", "x_scale", "y_mean", "feature", "kernel")
 TEXTS = ("feature", "group", "kernel")
 
 

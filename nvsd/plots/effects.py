@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
-from nvsd._checks import check_points, take_columns
+from nvsd._checks import check_points, find_column, take_columns
 from nvsd.plots._draw import GREY, INK, PALETTE, Array, label, new_axes, tidy
 from nvsd.results import in_column_order
 
@@ -150,21 +150,13 @@ class Function:
 
     def index(self, feature: Any) -> int:
         """The number of an input that is given by name or number."""
-        d, name = len(self.features), str(feature)
-        known = self.features.index(name) if name in self.features else None
-        if isinstance(feature, int | np.integer) and -d <= feature < d:
-            if known not in (None, feature % d):
-                raise ValueError(
-                    f"{feature} is the number of input {self.features[feature]!r} and the name of "
-                    f"another one; give {name!r} for the name."
-                )
-            return int(feature) % d
-        if known is not None:
-            return known
+        found, d = find_column(feature, self.features, from_end=True), len(self.features)
+        if found is not None:
+            return found
         if isinstance(feature, int | np.integer):
             raise ValueError(f"there is no input number {feature}; give 0 to {d - 1}, or a name.")
         raise ValueError(
-            f"there is no input {name!r}; give one of {', '.join(self.features[:8])}"
+            f"there is no input {str(feature)!r}; give one of {', '.join(self.features[:8])}"
             f"{', ...' if d > 8 else ''}."
         )
 

@@ -170,11 +170,5 @@ def _held_out(rows: ArrayRows, inputs: Inputs, validation: Any, cv: Any, seed: i
             raise ValueError(f"cv = {cv} is not allowed; give from 2 to {n} folds, one per row.")
         cv = KFold(int(cv), shuffle=True, random_state=seed)
     if hasattr(cv, "split") and not isinstance(cv, str):
-        return check_splits(cv.split(rows.X, rows.y), n)
-    try:
-        pairs = [(np.asarray(train), np.asarray(test)) for train, test in cv]
-    except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"cv = {cv!r} is not allowed; give a number of folds, a splitter, or pairs of indices."
-        ) from error
-    return check_splits(pairs, n)
+        cv = list(cv.split(rows.X, rows.y))
+    return check_splits(cv, n)
