@@ -8,15 +8,20 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from nvsd import datasets, kernels, penalties
+from nvsd import datasets, kernels, losses, penalties
 from nvsd.accessor import PathAccessor
 from nvsd.path import ConvergenceWarning, nvsd_path
-from nvsd.prepare import Prepared, prepare
-from nvsd.results import library_version
+from nvsd.prepared import Prepared, prepare
+from nvsd.results.schema import library_version
 
 if TYPE_CHECKING:
     from nvsd import plots
-    from nvsd.estimators import DerivativeElimination, NVSDRegressor, NVSDRegressorCV
+    from nvsd.estimators import (
+        DerivativeElimination,
+        NVSDRegressor,
+        NVSDRegressorCV,
+        SelectiveRegressor,
+    )
     from nvsd.report import write_report
     from nvsd.selection import Selection, select
 
@@ -30,9 +35,11 @@ __all__ = [
     "PathAccessor",
     "Prepared",
     "Selection",
+    "SelectiveRegressor",
     "__version__",
     "datasets",
     "kernels",
+    "losses",
     "nvsd_path",
     "penalties",
     "plots",
@@ -47,6 +54,7 @@ _LAZY = {
     "NVSDRegressor": "nvsd.estimators",
     "NVSDRegressorCV": "nvsd.estimators",
     "Selection": "nvsd.selection",
+    "SelectiveRegressor": "nvsd.estimators",
     "select": "nvsd.selection",
     "plots": "nvsd.plots",
     "write_report": "nvsd.report",

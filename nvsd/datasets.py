@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from nvsd._checks import check_seed, is_number
+from nvsd.data.checks import check_seed, is_number
 
 __all__ = [
     "Real",

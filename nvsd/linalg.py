@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import blas, eigh, lapack, solve_triangular
 
+from nvsd.tolerances import EPS, JITTERS
+
 Array = NDArray[np.float64]
 
 # One diagonalisation costs as much as 14 to 25 Cholesky factorisations (measured at p = 2000 and
@@ -26,7 +28,6 @@ DIAGONALISE_BELOW = 200
 np.empty(3 * 2**20)
 
 KEPT_BYTES = 2e9  # of the factors for different κ
-JITTERS = (0.0, 1e-15, 1e-13, 1e-11)  # of the largest diagonal entry
 
 
 class ShiftedSystem(Protocol):
@@ -247,3 +248,12 @@ def half_solve(factor: Array, B: Array) -> Array:
     """Rows x_j with L x_j = b_j for a factor of `cholesky`: |x_j|² = b_jᵀ (L Lᵀ)⁻¹ b_j."""
     X, _ = lapack.dtrtrs(factor, B.T, lower=1)
     return np.ascontiguousarray(X.T)
+
+
+def pivoted_cholesky(G: Array) -> tuple[Array, NDArray[np.intp]]:
+    """R (N, r) with G = RRᵀ, and the r rows of it that form a lower triangle; G is overwritten."""
+    tolerance = len(G) * EPS * G.diagonal().max()
+    factor, pivots, rank, _ = lapack.dpstrf(G.T, tol=tolerance, lower=1, overwrite_a=1)
+    R = np.empty((len(G), rank))
+    R[pivots - 1] = np.tril(factor[:, :rank])
+    return R, pivots[:rank] - 1

@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import xarray as xr
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from nvsd._checks import check_flag, is_number
-from nvsd.admm import Points, Settings, Status
-from nvsd.choice import refuse_long_path
-from nvsd.continuation import FlatPoint, flat_point, solve_path, tau_grid, tighten
-from nvsd.features import FactorSpace
+from nvsd.data.checks import check_count, check_flag, is_number
 from nvsd.kernels import Kernel
-from nvsd.matrix_free import MatrixFreeProblem, solve_dual
-from nvsd.penalties import BoundPenalty, ElasticNet, Lasso, Penalty
-from nvsd.prepare import Prepared, check_non_negative, prepare
-from nvsd.progress import progress_bar
-from nvsd.representation import DerivativeSpace, Problem
-from nvsd.results import path_dataset, stack_mu
-from nvsd.verification import verified
-
-Array = NDArray[np.float64]
+from nvsd.losses import Loss
+from nvsd.penalties import Penalty
+from nvsd.prepared import Prepared, prepare
+from nvsd.results.paths import path_dataset, stack_mu
+from nvsd.solved import Grid, Solved, solve
+from nvsd.solvers import Settings, Status, is_certified
 
 
 class ConvergenceWarning(UserWarning):
@@ -37,6 +30,7 @@ def nvsd_path(
     *,
     kernel: Kernel | None = None,
     penalty: Penalty | None = None,
+    loss: Loss | None = None,
     nu: float | None = None,
     taus: ArrayLike | None = None,
     n_taus: int = 50,
@@ -44,7 +38,9 @@ def nvsd_path(
     tol: float = 1e-6,
     max_iter: int = 5000,
     center: bool = True,
+    solver: str = "auto",
     quadratic: str = "S2",
+    history: bool = False,
     progress: bool | None = None,
     **preparation: Any,
 ) -> xr.Dataset:
@@ -68,6 +64,8 @@ def nvsd_path(
     penalty : Penalty, optional
         One of `nvsd.penalties`; `Lasso()` by default. `ElasticNet(mu=[...])` gives the result a
         dimension mu.
+    loss : Loss, optional
+        One of `nvsd.losses`; `Squared()` by default.
     nu : float, optional
         Weight of the squared RKHS norm; 1e-3 by default.
     taus : sequence of float, optional
@@ -85,8 +83,14 @@ def nvsd_path(
         Largest number of iterations for each τ.
     center : bool
         Whether to subtract the mean of y first; predictions add it back.
+    solver : {"auto", "admm", "dual-gradient"}
+        "auto" takes the one that suits the representation.
     quadratic : {"S2", "S1"}
         Which step of ADMM takes the elastic net's squared term.
+    history : bool
+        Whether the result holds the gap, the residuals and κ of every iteration, as variables
+        history_tau, history_gap, ... along the dimension ``step``. The solver then computes a gap
+        in every iteration, and takes about twice as long.
     progress : bool, optional
         Show a progress bar; by default only in an interactive session on a terminal.
     **preparation
@@ -105,7 +109,7 @@ def nvsd_path(
     Warns
     -----
     ConvergenceWarning
-        Once, when some τ ran out of iterations.
+        Once, when the gap of some τ is above tol.
 
     Examples
     --------
@@ -117,120 +121,60 @@ def nvsd_path(
     True
     """
     if isinstance(X, Prepared):
-        fixed = {"kernel": kernel, "nu": nu} | preparation
-        given = ", ".join(name for name, value in fixed.items() if value is not None)
-        if given:
-            raise ValueError(f"{given} was fixed by prepare; give it there, not to nvsd_path.")
+        _refuse_fixed({"kernel": kernel, "loss": loss, "nu": nu} | preparation)
         prepared = X
     else:
         if nu is not None:
             preparation["nu"] = nu
-        prepared, y = prepare(X, y=y, kernel=kernel, progress=progress, **preparation), None
-    penalty = Lasso() if penalty is None else penalty
-    if not isinstance(penalty, Penalty):
-        raise ValueError(f"penalty = {penalty!r} is no penalty; give one of nvsd.penalties.")
-    settings, center = _settings(tol, max_iter, quadratic), check_flag("center", center)
-    max_memory = preparation.get("max_memory")
-    problem, y_mean = prepared.problem(y, center)
-    _check_scale(problem.scale)
-    penalties = penalty.split() if isinstance(penalty, ElasticNet) else (penalty,)
-    bounds = [each.bind(prepared.features) for each in penalties]
-    flats = [_flat(problem, bound, settings, taus is None) for bound in bounds]
-    grid = _grid(taus, n_taus, tau_ratio, flats)
-    refuse_long_path(len(grid) * len(bounds), int(np.prod(problem.shape)), max_memory)
-    with progress_bar(progress, len(grid) * len(bounds), "path", "tau") as tick:
-        solved = [
-            _solve(prepared, problem, bound, grid, flat, settings, tick)
-            for bound, flat in zip(bounds, flats, strict=True)
-        ]
-    _warn_if_unfinished(solved, problem, settings)
+        prepared = prepare(X, y=y, kernel=kernel, loss=loss, progress=progress, **preparation)
+        y = None
+    grid = Grid(taus, n_taus, tau_ratio)
+    settings = _settings(tol, max_iter, quadratic)
+    trace = check_flag("history", history)
+    solved = solve(prepared, y, penalty, grid, settings, center, solver, trace, progress)
+    _warn_if_unfinished(solved)
     datasets = [
-        path_dataset(prepared, problem, points, each, bound, y_mean, tol)
-        for points, each, bound in zip(solved, penalties, bounds, strict=True)
+        path_dataset(prepared, solved.problem, *each, solved.origin, settings.tol)
+        for each in zip(solved.points, solved.penalties, solved.bounds, solved.traces, strict=True)
     ]
-    if not isinstance(penalty, ElasticNet):
+    along = solved.penalty.along
+    if not along:
         return datasets[0]
-    mu = tuple(float(each.mu) for each in penalties)  # type: ignore[attr-defined]
-    if isinstance(penalty.mu, (int, float)):
-        return stack_mu(datasets, mu, penalty).isel(mu=0)
-    return stack_mu(datasets, mu, penalty)
+    shares = tuple(float(getattr(each, along)) for each in solved.penalties)
+    joined = stack_mu(datasets, shares, solved.penalty)
+    several = isinstance(getattr(solved.penalty, along), Sequence)
+    return joined if several else joined.isel(mu=0)
+
+
+def _refuse_fixed(fixed: dict[str, Any]) -> None:
+    given = ", ".join(name for name, value in fixed.items() if value is not None)
+    if given:
+        raise ValueError(f"{given} was fixed by prepare; give it there, not to nvsd_path.")
 
 
 def _settings(tol: float, max_iter: int, quadratic: str) -> Settings:
     if not is_number(tol) or not 0 < tol < 1:
         raise ValueError(f"tol = {tol!r} is not allowed; give a number between 0 and 1.")
-    if not is_number(max_iter) or max_iter % 1 != 0 or max_iter < 1:
-        raise ValueError(f"max_iter = {max_iter!r} is not allowed; give a positive integer.")
     if quadratic not in ("S1", "S2"):
         raise ValueError(f"quadratic = {quadratic!r} is unknown; give 'S1' or 'S2'.")
-    return Settings(tol=float(tol), max_iter=int(max_iter), quadratic=quadratic)
+    return Settings(float(tol), check_count("max_iter", max_iter), quadratic)
 
 
-def _check_scale(scale: float) -> None:
-    """Refuse a y whose squares, or those of its rounding errors, leave the range of numbers."""
-    if scale and not 1e-150 < scale < 1e150:
-        raise ValueError(
-            f"the mean square of y is {scale:.0e}, near the ends of the range of floating-point "
-            "numbers; give y in other units."
-        )
-
-
-def _flat(problem: Problem, bound: BoundPenalty, settings: Settings, automatic: bool) -> FlatPoint:
-    flat = flat_point(problem, bound)
-    return tighten(problem, bound, flat, settings) if automatic else flat
-
-
-def _grid(taus: ArrayLike | None, n_taus: int, tau_ratio: float, flats: list[FlatPoint]) -> Array:
-    """The τ of the path, descending and distinct."""
-    if taus is not None:
-        try:
-            values = np.atleast_1d(np.asarray(taus, dtype=float))
-        except (TypeError, ValueError) as error:
-            raise ValueError("taus holds something other than numbers; give numbers.") from error
-        if values.ndim != 1 or not values.size:
-            raise ValueError(f"taus has shape {values.shape}; give at least one number in a row.")
-        for value in values:
-            check_non_negative("tau", float(value))
-        return np.unique(values)[::-1]
-    if not is_number(n_taus) or n_taus % 1 != 0 or n_taus < 1:
-        raise ValueError(f"n_taus = {n_taus!r} is not allowed; give a positive integer.")
-    if not is_number(tau_ratio) or not 0 < tau_ratio < 1:
-        raise ValueError(f"tau_ratio = {tau_ratio!r} is not allowed; give a number in (0, 1).")
-    tops = [flat.tau_max for flat in flats]
-    if not np.all(np.isfinite(tops)):
-        raise ValueError(
-            "no tau switches off an input of weight 0 (or mu = 0), so there is no automatic grid; "
-            "give the tau, or positive weights and mu."
-        )
-    return tau_grid(max(tops), min(tops) * tau_ratio, int(n_taus))
-
-
-def _solve(
-    prepared: Prepared,
-    problem: Problem,
-    bound: BoundPenalty,
-    grid: Array,
-    flat: FlatPoint,
-    settings: Settings,
-    tick: Callable[[int], object],
-) -> Points:
-    solver = solve_dual if isinstance(problem, MatrixFreeProblem) else solve_path
-    points = solver(problem, bound, grid, flat, settings, tick)  # type: ignore[arg-type]
-    on_samples = isinstance(problem.representation, (DerivativeSpace, FactorSpace))
-    X = prepared.X if on_samples else None
-    return verified(points, problem, bound, prepared.kernel, X, settings.tol, flat.tau_max)
-
-
-def _warn_if_unfinished(solved: list[Points], problem: Problem, settings: Settings) -> None:
-    taus = np.concatenate([p.tau[p.status == Status.MAX_ITER] for p in solved])
-    if not len(taus):
+def _warn_if_unfinished(solved: Solved) -> None:
+    """One warning for all τ whose gap is above tol, in the words of their status."""
+    status = np.concatenate([points.status for points in solved.points])
+    unfinished = ~is_certified(status)
+    if not unfinished.any():
         return
-    worst = max(float(p.gap.max()) for p in solved) / problem.scale
+    taus = np.concatenate([points.tau for points in solved.points])[unfinished]
+    worst = max(float(points.gap.max()) for points in solved.points) / solved.problem.scale
     listed = ", ".join(f"{tau:.4g}" for tau in taus[:5]) + (", ..." if len(taus) > 5 else "")
+    ended = [Status(value) for value in np.unique(status[unfinished])]
+    why = "; ".join(f"{each.meaning}: {each.remedy}" for each in ended)
     warnings.warn(
-        f"{len(taus)} tau ({listed}) ended after at most {settings.max_iter} iterations with a gap "
-        f"up to {worst:.1e} of the mean square of y, above tol = {settings.tol:g}; "
-        "raise max_iter, tol or nu, or standardize X.",
+        f"{len(taus)} tau ({listed}) have a gap up to {worst:.1e} of the mean square of y, above "
+        f"tol = {solved.settings.tol:g}, after at most {solved.settings.max_iter} iterations; "
+        f"{why}.",
         ConvergenceWarning,
         stacklevel=3,
     )

@@ -4,6 +4,7 @@ Kernel matrices in plain loops, the learning problem in CVXPY, and the paper's o
 here is fast, and no numerics are shared with ``nvsd``.
 """
 
+from reference import anova  # noqa: F401  # registers its kernels
 from reference.kernels import gram
 from reference.objective import Solution
 from reference.paper_admm import paper_admm

@@ -13,6 +13,7 @@ import numpy as np
 
 import reference
 from nvsd.kernels import (
+    Anova,
     Gaussian,
     Kernel,
     Linear,
@@ -21,6 +22,7 @@ from nvsd.kernels import (
     RationalQuadratic,
     Scaled,
     Sum,
+    Warped,
 )
 from nvsd.penalties import ElasticNet, GroupLasso, Lasso, Penalty, SparseGroupLasso
 from reference.objective import Objective, objective
@@ -34,6 +36,8 @@ EXAMPLES: dict[type, list[Kernel]] = {
     Matern52: [Matern52(width=2.0)],
     RationalQuadratic: [RationalQuadratic(alpha=1.5, width=2.0)],
     Sum: [Sum((Linear(), Gaussian(width=2.0)))],
+    Anova: [Anova(order=1), Anova(Matern52(1.5), order=2)],
+    Warped: [Warped(Gaussian(width=2.0))],
     Scaled: [Scaled(0.3, Gaussian(width=(4.0, 2.0, 3.0)))],
 }
 

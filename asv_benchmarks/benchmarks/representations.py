@@ -9,7 +9,7 @@ import numpy as np
 
 import nvsd
 from nvsd.linalg import ShiftedSystem, shifted_system
-from nvsd.representation import Representation
+from nvsd.representations.base import Representation
 
 from . import common
 

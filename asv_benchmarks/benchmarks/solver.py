@@ -8,7 +8,10 @@ from typing import Any
 import numpy as np
 
 import nvsd
-from nvsd.admm import Settings, solve_batch
+from nvsd.penalties import block_norms
+from nvsd.solvers import ADMM, Settings, flat_point, solve_batch
+from nvsd.solvers.admm import MEMORY
+from nvsd.solvers.base import State
 
 from . import common
 
@@ -17,7 +20,7 @@ ITERATIONS = 20
 
 
 class Prox(common.Timed):
-    """S2 on a batch of τ."""
+    """S2 on a batch of τ, as ADMM calls it: the points first."""
 
     repeat = (10, 50, 0.2)
     params = (common.PENALTIES, [30, 110])
@@ -27,8 +30,8 @@ class Prox(common.Timed):
         super().setup()
         groups = common.problem("E1", n).groups
         self.bound = common.make_penalty(penalty, groups, mu=0.5).bind(common.D)
-        self.Z = np.random.default_rng(common.SEED).standard_normal((common.D, n, BATCH))
-        self.norms = np.linalg.norm(self.Z, axis=1)
+        self.Z = np.random.default_rng(common.SEED).standard_normal((BATCH, common.D, n))
+        self.norms = block_norms(self.Z)
         self.tau = np.geomspace(1.0, 10.0, BATCH)
 
     def time_prox(self, *params: Any) -> None:
@@ -39,20 +42,21 @@ class Prox(common.Timed):
 
 
 @cache
-def started(name: str, penalty: str, n: int) -> tuple[Any, ...]:
-    """Arguments of `solve_batch`: a decade of τ from the ridge solution, factorisations kept."""
+def started(name: str, penalty: str, n: int) -> tuple[ADMM, tuple[Any, ...]]:
+    """A solver with its factorisations, and where to start: a decade of τ, from kernel ridge."""
     p = common.problem(name, n)
     bound = common.make_penalty(penalty, p.groups, mu=0.5).bind(common.D)
     prepared = nvsd.prepare(p.X, kernel=p.kernel, nu=common.NU)
     problem = prepared.representation.problem(p.y - p.y.mean())
     tau = common.largest_tau(name, penalty, n) * np.geomspace(0.1, 1.0, BATCH)
     phi = np.repeat(problem.ridge()[1], BATCH, axis=0)
-    kappa = np.full(BATCH, problem.representation.system.kappa_unit)
     # Too small a tolerance to be met: no τ leaves the batch.
     settings = Settings(tol=1e-300, max_iter=ITERATIONS)
-    arguments = (problem, bound, tau, phi, np.zeros_like(phi), kappa, settings)
-    solve_batch(*arguments)
-    return arguments
+    solver = ADMM(problem, bound, flat_point(problem, bound), settings)
+    # With u = 0 the state is w = φ.
+    start = tau, np.full(BATCH, problem.representation.system.kappa_unit), phi, MEMORY
+    solve_batch(solver, State.begin(*start))
+    return solver, start
 
 
 class Iteration(common.Timed):
@@ -63,10 +67,10 @@ class Iteration(common.Timed):
 
     def setup(self, name: str, penalty: str, n: int) -> None:
         super().setup()
-        self.arguments = started(name, penalty, n)
+        self.solver, self.start = started(name, penalty, n)
 
     def time_20_iterations(self, *params: Any) -> None:
-        solve_batch(*self.arguments)
+        solve_batch(self.solver, State.begin(*self.start))
 
 
 class SingleTau(common.Timed):

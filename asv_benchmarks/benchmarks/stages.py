@@ -10,33 +10,33 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import nvsd.representation
+from nvsd.representations import Problem
 
 from . import common
 
-SOLVED = [k for k in common.concrete(nvsd.representation.Problem).values() if "s1" in vars(k)]
+SOLVED = [k for k in common.concrete(Problem).values() if "s1" in vars(k)]
 
 # Functions whose time, without that of the stages they call, is a stage. What has been renamed
 # counts as "rest"; the tests say so.
 HOOKS = {
-    "set-up": ["nvsd.prepare:prepare"],
+    "set-up": ["nvsd.prepared:prepare"],
     "factorisations": [
         "nvsd.linalg:cholesky",
         "nvsd.linalg:CholeskySystem._factorise",
         "nvsd.linalg:DiagonalSystem.__init__",
     ],
     "solves": [f"{kind.__module__}:{kind.__name__}.s1" for kind in SOLVED],
-    "prox": ["nvsd.admm:_Iterate.prox"],
+    "prox": ["nvsd.penalties.bound:BoundPenalty.prox"],
     "certificate": [
-        "nvsd.admm:_Iterate.certified",
-        "nvsd.admm:_Iterate._feasible",
-        "nvsd.admm:certificate",
+        "nvsd.solvers.admm:ADMM.look",
+        "nvsd.penalties.bound:BoundPenalty.feasible",
+        "nvsd.solvers.certificate:certificate",
     ],
-    "acceleration": ["nvsd.admm:_Iterate.extrapolate"],
-    "result": ["nvsd.results:path_dataset"],
+    "acceleration": ["nvsd.solvers.base:Solver.extrapolate"],
+    "result": ["nvsd.results.paths:path_dataset"],
 }
 STAGES = [*HOOKS, "rest"]
-SEARCH = "nvsd.continuation:tighten"
+SEARCH = "nvsd.solvers.driver:tighten"
 OVERLAP = "finding tau_max"  # all that SEARCH calls, booked a second time under its own stage
 
 

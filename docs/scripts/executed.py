@@ -99,7 +99,9 @@ class Session:
         if not os.environ.get("NVSD_DOCS_FULL"):
             code = code.replace(MANY, FEWER)
         # Blank lines in front make the line numbers of a traceback those of the page.
-        exec(compile("\n" * block.line + code, self.name, "exec"), self.names)
+        # Without this module's own __future__ imports, as a reader would run it.
+        text = "\n" * block.line + code
+        exec(compile(text, self.name, "exec", dont_inherit=True), self.names)
 
     def _run_commands(self, block: Block) -> None:
         for line in block.code.replace("\\\n", " ").splitlines():

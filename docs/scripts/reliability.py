@@ -50,16 +50,15 @@ LEFT_INSIDE = "the loop is always left inside, at its last iteration at the late
 NEEDS_TORCH = "needs PyTorch, an optional extra that tests do not depend on"
 COMPETITORS = "nvsd/experiments/methods/competitors.py"
 REASONS = {
-    ("nvsd/admm.py", "solve_batch"): LEFT_INSIDE,
-    ("nvsd/matrix_free.py", "_solve"): LEFT_INSIDE,
+    ("nvsd/solvers/driver.py", "solve_batch"): LEFT_INSIDE,
     ("nvsd/experiments/methods/denovas.py", "denovas"): LEFT_INSIDE,
     (COMPETITORS, "LassoNet.fit"): NEEDS_TORCH,
     (COMPETITORS, "XRFM.fit"): NEEDS_TORCH,
     (COMPETITORS, "_agop"): NEEDS_TORCH,
     (COMPETITORS, "_unit"): NEEDS_TORCH,
     ("nvsd/experiments/runner.py", "Clock.learn"): "for the type checker: no caller has no record",
-    ("nvsd/choice.py", "available_memory"): "operating systems that tell free memory otherwise",
-    ("nvsd/results.py", "library_version"): "the library used without being installed",
+    ("nvsd/machine.py", "available_memory"): "operating systems that tell free memory otherwise",
+    ("nvsd/results/schema.py", "library_version"): "the library used without being installed",
     ("nvsd/__main__.py", ""): IN_A_PROCESS,
     ("nvsd/experiments/runner.py", "_work"): IN_A_PROCESS,
     ("nvsd/experiments/runner.py", "_leave_with"): IN_A_PROCESS,

@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 
 import nvsd
-from nvsd.blocks import Rows, rows_of
+from nvsd.data.rows import Rows
+from nvsd.data.sources import rows_of
+from nvsd.data.sums import Moments
 from nvsd.datasets import (
     Sample,
     make_e1,
@@ -23,10 +25,9 @@ from nvsd.datasets import (
     make_sine,
 )
 from nvsd.kernels import Gaussian, Kernel, Polynomial
-from nvsd.moments import Moments
-from nvsd.monomials import Monomials
-from nvsd.nystrom import derivative_metric, draw_points, fit_nystrom
-from nvsd.ridge import RidgeFit
+from nvsd.representations.monomials import Monomials
+from nvsd.ridge.dense import RidgeFit
+from nvsd.ridge.nystrom import derivative_metric, draw_points, fit_nystrom
 
 Row = dict[str, Any]
 Data = tuple[np.ndarray, np.ndarray]

@@ -305,8 +305,8 @@ def regression(measured: Measured) -> str:
         "y = sin((x₁+x₃)²)·sin(x₇x₈x₉) + 0.1ε with 18 inputs, and y = log((x₁₁+…+x₁₅)²) + 0.1ε "
         "with 100, all standard normal; 2000 rows for validation and 2000 for the test. Derivative "
         "elimination with kernel ridge on 1000 points, width and ν tuned at every step; then a "
-        "refit on the selected inputs, on 2000 points and all rows (`nvsd.nystrom`). The refit "
-        "with metric first stretches the inputs by the root of the mean outer product of the "
+        "refit on the selected inputs, on 2000 points and all rows (`nvsd.ridge.nystrom`). The "
+        "refit with metric first stretches the inputs by the root of the mean outer product of the "
         "gradients of the refit before, up to three times, as validation says. Beside it, the path "
         "on landmarks with all inputs, at its best τ.",
         markdown(header, body),

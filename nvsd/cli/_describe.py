@@ -11,9 +11,8 @@ import xarray as xr
 
 from nvsd.cli._screen import MOST, Row, as_csv, as_json, table, write
 from nvsd.penalties import Penalty
-from nvsd.plots._draw import group_names
-from nvsd.plots.paths import entry_order
-from nvsd.results import kernel_of
+from nvsd.results.order import entry_order
+from nvsd.results.schema import groups_of, kernel_of
 
 LADDER = 10  # how many tau are listed
 
@@ -82,7 +81,7 @@ def input_rows(path: xr.Dataset, at: int) -> list[Row]:
     """One row for each input, in the order of entry."""
     norms = path["derivative_norm"].transpose("tau", "feature").values
     on = path["support"].transpose("tau", "feature").values.astype(bool)
-    groups = group_names(path)
+    groups = groups_of(path)
     rows = []
     for a in entry_order(on, norms):
         row: Row = {"input": str(path["feature"].values[a])}
@@ -97,7 +96,7 @@ def input_rows(path: xr.Dataset, at: int) -> list[Row]:
 
 def refit_rows(model: xr.Dataset) -> list[Row]:
     """One row for each input of a refit, the strongest first."""
-    names, groups = model["feature"].values, group_names(model)
+    names, groups = model["feature"].values, groups_of(model)
     norms = model["derivative_norm"].values if "derivative_norm" in model else None
     order = range(len(names)) if norms is None else np.argsort(-norms, kind="stable")
     rows = []
@@ -135,7 +134,7 @@ def _penalty(dataset: xr.Dataset) -> str | None:
 
 def _sentences(path: xr.Dataset) -> str:
     head = _head(path)
-    groups = group_names(path)
+    groups = groups_of(path)
     grouped = "" if groups is None else f" in {len(set(groups))} groups"
     taus = path["tau"].values
     penalty = "" if head["penalty"] is None else f"penalty {head['penalty']}, "

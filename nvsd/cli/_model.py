@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from nvsd.cli._screen import say
 from nvsd.cli._usage import UsageError
+from nvsd.data.scaling import standardized
 from nvsd.files import check_output, read_groups, read_table, training_table
-from nvsd.kernels import Gaussian, Kernel, Linear, Matern52, Polynomial, neighbour_width
-from nvsd.penalties import ElasticNet, GroupLasso, Lasso, Penalty, SparseGroupLasso
+from nvsd.kernels import Kernel
+from nvsd.kernels.named import kernel_by_name, kernel_names
+from nvsd.penalties import Penalty
+from nvsd.penalties.named import penalty_by_name, penalty_names
 
 FIGURES = (".png", ".pdf", ".svg", ".jpg")
-OF_KERNEL = {
-    "width": ("gaussian", "matern"), "degree": ("polynomial",), "offset": ("polynomial",)
-}  # fmt: skip
-OF_PENALTY = {"mu": ("elastic-net",), "rho": ("sparse-group",)}
+# Fields of kernels and penalties that are options too.
+KERNEL_OPTIONS, PENALTY_OPTIONS = ("width", "degree", "offset"), ("mu", "rho")
 
 
 class Data(NamedTuple):
@@ -60,45 +62,43 @@ def read(options: Namespace, path: str) -> Any:
 
 def make_kernel(options: Namespace, X: Any) -> Kernel:
     """The kernel that the options describe."""
-    given = _given(options, "kernel", options.kernel, OF_KERNEL)
-    if options.kernel == "linear":
-        return Linear()
-    if options.kernel == "polynomial":
-        return Polynomial(**given)
-    if not given:
-        points = X.to_numpy()
-        if options.standardize:
-            points = (points - points.mean(axis=0)) / points.std(axis=0)
-        given = {"width": neighbour_width(points)}
-    return Gaussian(**given) if options.kernel == "gaussian" else Matern52(**given)
+    given = _given(options, "kernel", options.kernel, kernel_names(), KERNEL_OPTIONS)
+    points = X.to_numpy(dtype=float)
+    return kernel_by_name(
+        options.kernel, standardized(points) if options.standardize else points, **given
+    )
 
 
 def make_penalty(options: Namespace, groups: list[str] | None) -> Penalty:
     """The penalty that the options describe; with groups the group lasso unless said otherwise."""
     name = options.penalty or ("lasso" if groups is None else "group")
-    given = _given(options, "penalty", name, OF_PENALTY)
-    if name in ("lasso", "elastic-net"):
-        if groups is not None:
-            raise UsageError(
-                f"--penalty {name} has no use for --groups; "
-                "leave one out, or give --penalty group or sparse-group."
-            )
-        return Lasso() if name == "lasso" else ElasticNet(**given)
-    if groups is None:
+    given = _given(options, "penalty", name, penalty_names(), PENALTY_OPTIONS)
+    takes_groups = "groups" in _fields(penalty_names()[name])
+    if takes_groups and groups is None:
         raise UsageError(f"--penalty {name} needs groups; give them with --groups FILE.json.")
-    return GroupLasso(groups) if name == "group" else SparseGroupLasso(groups, **given)
+    if groups is not None and not takes_groups:
+        raise UsageError(
+            f"--penalty {name} has no use for --groups; "
+            "leave one out, or give --penalty group or sparse-group."
+        )
+    return penalty_by_name(name, groups, next(iter(given.values()), None))
+
+
+def _fields(kind: type[Any]) -> set[str]:
+    return {field.name for field in fields(kind)}
 
 
 def _given(
-    options: Namespace, what: str, name: str, of: Mapping[str, tuple[str, ...]]
+    options: Namespace, what: str, name: str, kinds: Mapping[str, type[Any]], known: Sequence[str]
 ) -> dict[str, Any]:
     """The options that were given, as long as they belong to what was chosen."""
-    given = {option: getattr(options, option) for option in of}
-    for option, owners in of.items():
-        if given[option] is not None and name not in owners:
+    given = {option: getattr(options, option) for option in known}
+    for option, value in given.items():
+        if value is not None and option not in _fields(kinds[name]):
+            owner = next(each for each, kind in kinds.items() if option in _fields(kind))
             raise UsageError(
                 f"--{option} does not belong to --{what} {name}; "
-                f"leave it out, or give --{what} {owners[0]}."
+                f"leave it out, or give --{what} {owner}."
             )
     return {option: value for option, value in given.items() if value is not None}
 
@@ -111,7 +111,7 @@ def numbers(options: Namespace, name: str) -> Any:
     try:
         return np.array([float(part) for part in text.split(",")])
     except ValueError as error:
-        raise UsageError(f"--{name} {text!r} are no numbers; give them as in 2,1,0.5.") from error
+        raise UsageError(f"--{name} {text!r} are not numbers; give them as in 2,1,0.5.") from error
 
 
 def check_outputs(options: Namespace, netcdf: tuple[str, ...], figures: tuple[str, ...]) -> None:

@@ -74,7 +74,7 @@ def as_csv(rows: Sequence[Row]) -> str:
 
 
 def as_json(content: Any) -> str:
-    """Content as JSON; what is no number becomes null."""
+    """Content as JSON; NaN and infinity become null."""
     return json.dumps(_finite(content), indent=2, allow_nan=False) + "\n"
 
 

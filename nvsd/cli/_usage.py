@@ -7,10 +7,20 @@ from collections.abc import Callable
 from typing import Any
 
 from nvsd.cli import _replicate
+from nvsd.kernels.named import kernel_names
+from nvsd.penalties.named import penalty_names
 
-KERNELS = ("gaussian", "matern", "polynomial", "linear")
-PENALTIES = ("lasso", "group", "elastic-net", "sparse-group")
-METHODS = ("pool", "eliminate", "reweight", "rank", "adaptive", "support", "stability")
+METHODS = (
+    "auto",
+    "anova",
+    "pool",
+    "eliminate",
+    "reweight",
+    "rank",
+    "adaptive",
+    "support",
+    "stability",
+)
 FORMATS = ("table", "csv", "json")
 
 
@@ -38,7 +48,7 @@ def add_commands(parser: argparse.ArgumentParser) -> None:
 class _Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: Any, **__: Any) -> None:
         from nvsd.cli._screen import write
-        from nvsd.results import library_version
+        from nvsd.results.schema import library_version
 
         write(f"nvsd {library_version()}\n")
         parser.exit()
@@ -66,15 +76,21 @@ def _select(parser: argparse.ArgumentParser) -> None:
     _data(parser)
     how = parser.add_argument_group("how to select")
     how.add_argument(
-        "--method", choices=METHODS, default="pool", help="where candidate sets come from (pool)"
-    )
+        "--method", choices=METHODS, default="auto",
+        help="where candidate sets come from; auto is anova, or pool if the model is described",
+    )  # fmt: skip
     how.add_argument("--validation", metavar="FILE", help="table that judges, instead of folds")
     how.add_argument("--cv", type=int, metavar="K", help="number of folds (5)")
     how.add_argument(
-        "--rule", choices=("clear", "min", "1se"), default="clear",
-        help="of the sets with all but the least error the clearest; the set of least error; or "
-        "the smallest within a standard error of it (clear)",
+        "--rule", choices=("smallest", "min", "clear", "1se"),
+        help="anova: the smallest set that errors cannot tell from the best, or the best (min); "
+        "other methods: the clearest, the best, or the smallest within a standard error",
     )  # fmt: skip
+    how.add_argument(
+        "--keep", action="append", default=[], metavar="COLUMN",
+        help="an input that is always in; may be repeated",
+    )  # fmt: skip
+    how.add_argument("--number", type=int, metavar="K", help="select exactly K inputs or groups")
     how.add_argument(
         "--widths", metavar="W,W,...", help="multiples of the width to choose from; none otherwise"
     )
@@ -84,11 +100,11 @@ def _select(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     how.add_argument(
         "--value-points", type=int, metavar="M",
-        help="for many rows: fits are made of so many kernel sections, at rows drawn at random",
+        help="for many rows: how many kernel sections a fit is made of, at rows drawn at random",
     )  # fmt: skip
     how.add_argument("--seed", type=int, default=0, help="of folds, subsamples and points (0)")
     how.add_argument("--jobs", type=int, metavar="N", help="fits at once; -1 takes all cores")
-    _model(parser)
+    _model(parser, kernel=None)
     output = _output(parser)
     output.add_argument("--out", metavar="FILE.nc", help="write the model, for nvsd predict")
     output.add_argument("--history", metavar="FILE.nc", help="write all candidates as netCDF")
@@ -175,16 +191,17 @@ def _data(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
-def _model(parser: argparse.ArgumentParser) -> None:
+def _model(parser: argparse.ArgumentParser, kernel: str | None = "gaussian") -> None:
     group = parser.add_argument_group("the model")
-    group.add_argument("--kernel", choices=KERNELS, default="gaussian", help="of f (gaussian)")
+    kernels, penalties = list(kernel_names()), list(penalty_names())
+    group.add_argument("--kernel", choices=kernels, default=kernel, help="of f (gaussian)")
     group.add_argument(
         "--width", type=float, metavar="W",
         help="of gaussian and matern; by default the median distance to the nearest neighbours",
     )  # fmt: skip
     group.add_argument("--degree", type=int, metavar="P", help="of polynomial (3)")
     group.add_argument("--offset", type=float, metavar="C", help="of polynomial (1)")
-    group.add_argument("--penalty", choices=PENALTIES, help="lasso; with --groups by default group")
+    group.add_argument("--penalty", choices=penalties, help="lasso; with --groups by default group")
     group.add_argument("--mu", type=float, help="of elastic-net: share of the lasso (0.5)")
     group.add_argument("--rho", type=float, help="of sparse-group: share of the lasso (0.5)")
     group.add_argument("--nu", type=float, default=1e-3, help="weight of the squared norm (0.001)")

@@ -171,7 +171,7 @@ def _numbers(text: str, known: Sequence[int]) -> list[int]:
     try:
         sizes = [int(part) for part in text.split(",")]
     except ValueError as error:
-        raise UsageError(f"--sizes {text!r} are no numbers; give them as in 30,50.") from error
+        raise UsageError(f"--sizes {text!r} are not numbers; give them as in 30,50.") from error
     for size in sizes:
         if size not in known:
             raise UsageError(f"there is no size {size}; give some of {', '.join(map(str, known))}.")

@@ -19,8 +19,13 @@ from nvsd.cli._model import (
 )
 from nvsd.cli._screen import MOST, Row, as_csv, as_json, say, table, write
 from nvsd.cli._usage import UsageError
-from nvsd.files import refit_dataset, refuse_absent, write_dataset
+from nvsd.files import refuse_absent, write_dataset
 from nvsd.selection import Selection, select
+
+# Options that describe the model of the methods other than anova, which has its own.
+MODEL = (
+    "kernel", "width", "degree", "offset", "penalty", "mu", "rho", "widths", "value_points"
+)  # fmt: skip
 
 
 def run(options: Namespace) -> None:
@@ -38,29 +43,44 @@ def run(options: Namespace) -> None:
     selection = select(
         X,
         y,
-        method=options.method,
-        kernel=make_kernel(options, X),
         groups=groups,
-        penalty=make_penalty(options, groups),
-        nu=options.nu,
         validation=validation,
         cv=5 if options.cv is None else options.cv,
         rule=options.rule,
-        widths=widths,
-        width_per_input=options.width_per_input,
-        standardize=options.standardize,
-        value_points=options.value_points,
+        keep=options.keep,
+        k=options.number,
         random_state=options.seed,
         n_jobs=options.jobs,
         progress=on_terminal(),
+        **_model(options, X, groups, widths),
     )
     _write_files(selection, options)
     _print(selection, options)
 
 
+def _model(options: Namespace, X: Any, groups: Any, widths: Any) -> dict[str, Any]:
+    """The method, and the model if one is described."""
+    described = [getattr(options, name) for name in MODEL if getattr(options, name) is not None]
+    if options.method == "auto":
+        options.method = "pool" if described or options.width_per_input else "anova"
+    if options.method == "anova" and not described:
+        return {"method": "anova"}
+    options.kernel = options.kernel or "gaussian"
+    return {
+        "method": options.method,
+        "kernel": make_kernel(options, X),
+        "penalty": make_penalty(options, groups),
+        "nu": options.nu,
+        "widths": widths,
+        "width_per_input": options.width_per_input,
+        "standardize": options.standardize,
+        "value_points": options.value_points,
+    }
+
+
 def _write_files(selection: Selection, options: Namespace) -> None:
     if options.out is not None:
-        write_dataset(options.out, refit_dataset(selection))
+        write_dataset(options.out, selection.dataset())
         say(f"wrote {options.out}")
     if options.history is not None:
         write_dataset(options.history, selection.history)

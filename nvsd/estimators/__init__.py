@@ -5,5 +5,6 @@ from __future__ import annotations
 from nvsd.estimators.elimination import DerivativeElimination
 from nvsd.estimators.regressor import NVSDRegressor
 from nvsd.estimators.search import NVSDRegressorCV
+from nvsd.estimators.selective import SelectiveRegressor
 
-__all__ = ["DerivativeElimination", "NVSDRegressor", "NVSDRegressorCV"]
+__all__ = ["DerivativeElimination", "NVSDRegressor", "NVSDRegressorCV", "SelectiveRegressor"]

@@ -3,37 +3,45 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
-from typing import Any, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
-import pandas as pd
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.feature_selection import SelectorMixin
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from nvsd.kernels import Gaussian, Isotropic, Kernel, Linear, Matern52, Polynomial, neighbour_width
-from nvsd.penalties import ElasticNet, GroupLasso, Groups, Lasso, Penalty, SparseGroupLasso
+from nvsd.data.names import feature_names
+from nvsd.data.rows import ArrayRows
+from nvsd.data.scaling import standardized
+from nvsd.kernels import Kernel
+from nvsd.kernels.named import kernel_by_name
+from nvsd.penalties import Groups, Penalty
+from nvsd.penalties.named import penalty_by_name
 
 Array = NDArray[np.float64]
-Data = tuple[Any, Array]  # X, a DataFrame if the inputs have names, and y
-T = TypeVar("T")
 
-KERNELS: dict[str, type[Kernel]] = {
-    "gaussian": Gaussian,
-    "matern": Matern52,
-    "polynomial": Polynomial,
-    "linear": Linear,
-}
-PENALTIES: dict[str, type[Penalty]] = {
-    "lasso": Lasso,
-    "group": GroupLasso,
-    "elastic-net": ElasticNet,
-    "sparse-group": SparseGroupLasso,
-}
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """Validated samples and target, with the names of the inputs if they have any."""
+
+    X: Array
+    y: Array
+    names: tuple[str, ...] | None = None
+
+    @property
+    def rows(self) -> ArrayRows:
+        """What `nvsd_path` and `select` take; nothing is checked again."""
+        X = np.ascontiguousarray(self.X)
+        names = feature_names(None, X.shape[1]) if self.names is None else self.names
+        return ArrayRows(X, self.y, features=names, checked=True)
+
+    def take(self, rows: NDArray[np.intp]) -> Data:
+        """Some of the samples."""
+        return replace(self, X=self.X[rows], y=self.y[rows])
 
 
 class DerivativeSelector(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -43,7 +51,7 @@ class DerivativeSelector(SelectorMixin, RegressorMixin, BaseEstimator):  # type:
     on validated points.
     """
 
-    kernel: str | Kernel
+    kernel: str | Kernel | None
     standardize: bool
     support_: NDArray[np.bool_]
 
@@ -89,12 +97,12 @@ class DerivativeSelector(SelectorMixin, RegressorMixin, BaseEstimator):  # type:
         return points
 
     def _data(self, X: ArrayLike, y: ArrayLike, *, reset: bool = True) -> Data:
-        """X and y as numbers; X with the names of its columns, if they have names."""
+        """X and y as numbers, with the names of the columns if they have names."""
         points, target = validate_data(
             self, X, y, reset=reset, dtype=np.float64, y_numeric=True, ensure_min_samples=1 + reset
         )
         names = getattr(self, "feature_names_in_", None)
-        return points if names is None else pd.DataFrame(points, columns=names), target
+        return Data(points, target, None if names is None else tuple(map(str, names)))
 
     def _held_out(self, validation: Any) -> Data | None:
         if validation is None:
@@ -105,18 +113,14 @@ class DerivativeSelector(SelectorMixin, RegressorMixin, BaseEstimator):  # type:
             )
         return self._data(*validation, reset=False)
 
-    def _as_kernel_sees(self, X: Any) -> Array:
-        points = np.asarray(X)
-        return np.asarray(StandardScaler().fit_transform(points)) if self.standardize else points
+    def _as_kernel_sees(self, X: Array) -> Array:
+        return standardized(X) if self.standardize else X
 
-    def _kernel(self, X: Any) -> Kernel:
+    def _kernel(self, X: Array) -> Kernel:
         """The kernel asked for; one that is named takes its width from the nearest neighbours."""
         if isinstance(self.kernel, Kernel):
             return self.kernel
-        kind = by_name("kernel", self.kernel, KERNELS)
-        if issubclass(kind, Isotropic):
-            return kind(width=neighbour_width(self._as_kernel_sees(X)))  # type: ignore[call-arg]
-        return kind()
+        return kernel_by_name(self.kernel, self._as_kernel_sees(X))
 
 
 class PathRegressor(DerivativeSelector):
@@ -166,30 +170,12 @@ class PathRegressor(DerivativeSelector):
         self.support_ = point["support"].values[0].astype(bool)
         self.derivative_norms_ = point["derivative_norm"].values[0]
         self.n_iter_, self.gap_ = int(path["n_iter"].max()), float(point["gap"][0])
-        self.refit_ = point.nvsd.debias(*data, nu=refit_nu) if self.debias else None
+        self.refit_ = point.nvsd.debias(data.X, data.y, nu=refit_nu) if self.debias else None
 
     def _penalties(self) -> tuple[Penalty, ...]:
         """The penalty asked for, or one for each mu."""
-        if isinstance(self.penalty, ElasticNet):
-            return self.penalty.split()
         if isinstance(self.penalty, Penalty):
-            return (self.penalty,)
-        kind = by_name("penalty", self.penalty, PENALTIES)
-        if kind is Lasso:
-            return (Lasso(),)
+            return self.penalty.split()
         mus = np.atleast_1d(self.mu).tolist()
-        if kind is ElasticNet:
-            return tuple(ElasticNet(mu) for mu in mus)
-        if self.groups is None:
-            raise ValueError(f"penalty = {self.penalty!r} needs groups; give them as groups=....")
-        if kind is GroupLasso:
-            return (GroupLasso(self.groups),)
-        return tuple(SparseGroupLasso(self.groups, mu) for mu in mus)
-
-
-def by_name(what: str, given: object, known: Mapping[str, T]) -> T:
-    """The thing of this short name."""
-    if not isinstance(given, str) or given not in known:
-        names = ", ".join(map(repr, known))
-        raise ValueError(f"{what} = {given!r} is unknown; give one of nvsd's own, or {names}.")
-    return known[given]
+        found = [penalty_by_name(self.penalty, self.groups, mu) for mu in mus]
+        return tuple(dict.fromkeys(found))

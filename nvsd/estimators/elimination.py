@@ -150,14 +150,16 @@ class DerivativeElimination(DerivativeSelector):
             Itself.
         """
         data = self._data(X, y)
+        held_out = self._held_out(validation)
         self.selection_ = select(
-            *data,
+            data.rows,
+            None,
             method=self.method,
-            kernel=self._kernel(data[0]),
+            kernel=self._kernel(data.X),
             groups=self.groups,
             penalty=self.penalty,
             nu=self.nu,
-            validation=self._held_out(validation),
+            validation=None if held_out is None else (held_out.X, held_out.y),
             cv=self.cv,
             nus=self.nus,
             widths=self.widths,

@@ -12,23 +12,15 @@ import xarray as xr
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from nvsd.admm import Status
 from nvsd.estimators.base import Array, Data
 from nvsd.kernels import Kernel
+from nvsd.losses import SQUARED
 from nvsd.path import ConvergenceWarning, nvsd_path
 from nvsd.penalties import Penalty
-from nvsd.prepare import Prepared, prepare
-from nvsd.ridge import fit_ridge
-
-VARIABLES: dict[str, tuple[tuple[str, ...], str]] = {
-    "error": (("nu", "width", "mu", "tau", "fold"), "mean squared error on held-out data"),
-    "converged": (("nu", "width", "mu", "tau", "fold"), "whether the duality gap is below tol"),
-    "mean_error": (("nu", "width", "mu", "tau"), "mean of the error over the folds"),
-    "error_se": (("nu", "width", "mu", "tau"), "standard error of the mean error"),
-    "ridge_nu": (("nu", "width", "mu", "tau"), "weight of the squared norm in the refit"),
-    "tau_value": (("nu", "width", "mu", "tau"), "weight of the penalty"),
-    "n_selected": (("nu", "width", "mu", "tau"), "number of inputs selected on all samples"),
-}
+from nvsd.prepared import Prepared, prepare
+from nvsd.results.schema import CROSS_VALIDATION
+from nvsd.ridge.dense import fit_ridge
+from nvsd.solvers.status import is_certified
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,8 +29,8 @@ class Job:
 
     Attributes
     ----------
-    train : (X, y)
-    test : (X, y) or None
+    train : Data
+    test : Data or None
         Held-out data, in the same units.
     grids : sequence of dict
         For each penalty the arguments of `nvsd_path` that give its τ.
@@ -64,8 +56,7 @@ class Job:
 
     def on_fold(self, split: tuple[Any, Any], paths: Sequence[xr.Dataset]) -> Job:
         """The same on the rows of one fold, with the τ of the paths on all samples."""
-        X, y = self.train
-        train, test = ((X.iloc[r] if hasattr(X, "iloc") else X[r], y[r]) for r in split)
+        train, test = (self.train.take(rows) for rows in split)
         return replace(
             self,
             train=train,
@@ -96,17 +87,18 @@ def run(job: Job, keep_paths: bool, threads: int | None) -> Outcome:
     with threadpool_limits(threads), warnings.catch_warnings():
         # In another process nobody would see the warning: `converged` tells the caller.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        X, y = job.train
-        prepared = prepare(X, kernel=job.kernel, nu=job.nu, standardize=job.standardize)
+        prepared = prepare(
+            job.train.rows, kernel=job.kernel, nu=job.nu, standardize=job.standardize
+        )
         paths = [
-            nvsd_path(prepared, y, penalty=penalty, progress=False, **grid, **job.settings)
+            nvsd_path(prepared, penalty=penalty, progress=False, **grid, **job.settings)
             for penalty, grid in zip(job.penalties, job.grids, strict=True)
         ]
         judged = None
         if job.test is not None:
             pairs = zip(paths, job.empty, strict=True)
             judged = np.array([_judge(path, empty, prepared, job) for path, empty in pairs])
-    converged = np.array([path["status"].values != Status.MAX_ITER for path in paths])
+    converged = np.array([is_certified(path["status"].values) for path in paths])
     error, error_se = (None, None) if judged is None else np.moveaxis(judged, 1, 0)
     return Outcome(paths if keep_paths else [], error, error_se, converged)
 
@@ -114,21 +106,21 @@ def run(job: Job, keep_paths: bool, threads: int | None) -> Outcome:
 def _judge(path: xr.Dataset, empty: NDArray[np.bool_], prepared: Prepared, job: Job) -> Array:
     """The mean squared errors and their standard errors, (2, taus, r)."""
     assert job.test is not None
-    X, y = np.asarray(job.test[0]), job.test[1]
+    X, y = job.test.X, job.test.y
     if job.ridge_nus is None:
         return _summary(path.nvsd.predict(X).values[:, None], y)
     support = path["support"].values.astype(bool) & ~empty
     samples, points = prepared.X, (X - prepared.x_mean) / prepared.x_scale
     masks, which = np.unique(support, axis=0, return_inverse=True)
-    fits = (fit_ridge(samples, job.train[1], job.kernel, job.ridge_nus, mask) for mask in masks)
+    fits = (fit_ridge(samples, job.train.y, job.kernel, job.ridge_nus, mask) for mask in masks)
     return np.stack([_summary(fit.predict(points), y) for fit in fits], axis=1)[:, which]
 
 
 def _summary(predictions: Array, y: Array) -> Array:
-    """Mean over the last axis of the squared errors, and its standard error."""
-    squares = (predictions - y) ** 2
-    spread = squares.std(axis=-1, ddof=1) if len(y) > 1 else np.zeros(squares.shape[:-1])
-    return np.stack([squares.mean(axis=-1), spread / np.sqrt(len(y))])
+    """Mean loss over the last axis, and its standard error."""
+    losses = SQUARED.pointwise(y, predictions)
+    spread = losses.std(axis=-1, ddof=1) if len(y) > 1 else np.zeros(losses.shape[:-1])
+    return np.stack([losses.mean(axis=-1), spread / np.sqrt(len(y))])
 
 
 def cv_dataset(
@@ -165,15 +157,14 @@ def cv_dataset(
     if jobs[0].ridge_nus is not None:
         levels = np.array([job.ridge_nus for job in jobs])[:, None, None]
         data["ridge_nu"] = np.take_along_axis(levels, ridge, axis=-1)[..., 0]
-    variables = {}
-    for name, values in data.items():
-        dims, long_name = VARIABLES[name]
-        shaped = values.reshape(len(nus), len(widths), *values.shape[1:])
-        variables[name] = (dims, shaped, {"long_name": long_name})
+    shaped = {
+        name: values.reshape(len(nus), len(widths), *values.shape[1:])
+        for name, values in data.items()
+    }
     mus = [getattr(penalty, "mu", getattr(penalty, "rho", np.nan)) for penalty in jobs[0].penalties]
     kernels = [job.kernel.to_json() for job in jobs[: len(widths)]]
     coords = {"nu": nus, "width": widths, "mu": mus, "kernel": ("width", kernels)}
-    return xr.Dataset(variables, coords=coords, attrs={"title": "NVSD cross-validation"})
+    return CROSS_VALIDATION.make(shaped, coords, {})
 
 
 def _stack(judged: Sequence[Sequence[Outcome]], name: str) -> Array:

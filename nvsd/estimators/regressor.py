@@ -7,12 +7,11 @@ from typing import Any, Self
 import xarray as xr
 from numpy.typing import ArrayLike
 
-from nvsd._checks import is_number
+from nvsd.data.checks import check_non_negative, is_number
 from nvsd.estimators.base import Data, PathRegressor
 from nvsd.kernels import Kernel
 from nvsd.path import nvsd_path
 from nvsd.penalties import Groups, Penalty
-from nvsd.prepare import check_non_negative
 
 
 class NVSDRegressor(PathRegressor):
@@ -129,7 +128,7 @@ class NVSDRegressor(PathRegressor):
             Itself.
         """
         data = self._data(X, y)
-        self.kernel_, self.penalty_ = self._kernel(data[0]), self._penalty()
+        self.kernel_, self.penalty_ = self._kernel(data.X), self._penalty()
         path = self._path(data)
         refit_nu = self.nu if self.refit_nu is None else self.refit_nu
         self._set_fit(path, float(path["tau"][0]), data, check_non_negative("refit_nu", refit_nu))
@@ -157,7 +156,7 @@ class NVSDRegressor(PathRegressor):
         else:
             grid = {"n_taus": 2, "tau_ratio": self.tau_fraction}
         path = nvsd_path(
-            *data,
+            data.rows,
             kernel=self.kernel_,
             penalty=self.penalty_,
             nu=self.nu,

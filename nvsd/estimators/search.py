@@ -11,14 +11,14 @@ from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import ArrayLike
 from sklearn.model_selection import check_cv
 
-from nvsd._checks import check_positive, check_splits
+from nvsd.data.checks import check_non_negative, check_positive, check_splits
 from nvsd.estimators.base import Array, Data, PathRegressor
 from nvsd.estimators.held_out import Job, Outcome, choose, cv_dataset, run
-from nvsd.kernels import Kernel, widened
+from nvsd.kernels import Kernel
 from nvsd.path import ConvergenceWarning
 from nvsd.penalties import Groups, Penalty
-from nvsd.prepare import check_non_negative
-from nvsd.ridge import default_nus
+from nvsd.ridge.dense import default_nus
+from nvsd.solvers.status import Status
 
 
 class NVSDRegressorCV(PathRegressor):
@@ -155,7 +155,7 @@ class NVSDRegressorCV(PathRegressor):
         jobs = self._jobs(data, held_out, nus, widths)
         splits = []
         if held_out is None:
-            splits = check_splits(list(check_cv(self.cv).split(*data)), len(data[1]))
+            splits = check_splits(list(check_cv(self.cv).split(data.X, data.y)), len(data.y))
         whole = self._run(jobs, keep_paths=True)
         folds = self._run(
             [
@@ -174,10 +174,10 @@ class NVSDRegressorCV(PathRegressor):
         self, data: Data, held_out: Data | None, nus: list[float], widths: list[float]
     ) -> list[Job]:
         """One for each ν and width, on all samples."""
-        kernel, penalties = self._kernel(data[0]), self._penalties()
-        kernels = [kernel if width == 1 else widened(kernel, width) for width in widths]
+        kernel, penalties = self._kernel(data.X), self._penalties()
+        kernels = [kernel if width == 1 else kernel.widened(width) for width in widths]
         grid = {"taus": self.taus, "n_taus": self.n_taus, "tau_ratio": self.tau_ratio}
-        ridge_nus = [self._ridge_nus(each, data[0]) for each in kernels]
+        ridge_nus = [self._ridge_nus(each, data.X) for each in kernels]
         return [
             Job(
                 train=data,
@@ -214,8 +214,8 @@ class NVSDRegressorCV(PathRegressor):
         if unfinished:
             total = sum(outcome.converged.size for outcome in outcomes)
             warnings.warn(
-                f"{unfinished} of {total} fits reached {self.max_iter} iterations with a gap above "
-                f"tol = {self.tol:g}; raise max_iter, tol, nu or tau_ratio.",
+                f"{unfinished} of {total} fits have a gap above tol = {self.tol:g} after at most "
+                f"{self.max_iter} iterations; {Status.MAX_ITER.remedy}, or raise tau_ratio.",
                 ConvergenceWarning,
                 stacklevel=3,
             )

@@ -13,6 +13,7 @@ from nvsd.experiments.methods import METHODS, OURS_GROUPS
 from nvsd.experiments.protocol import EXPERIMENTS
 from nvsd.experiments.runner import Task
 from nvsd.experiments.store import read
+from nvsd.results.schema import FIGURE, text
 
 N, REPLICATION = 110, 16  # the paper's is "the 17th replication"
 SHOWN = ("krls", "spam", "hsic", "denovas", "xrfm", "nvsd-l", "nvsd-gl", "nvsd-en", OURS_GROUPS)
@@ -39,18 +40,14 @@ def figure_data(out: str | Path, tasks: Sequence[Task]) -> xr.Dataset:
             where = names.index(task.experiment), keys.index(task.method)
             predictions[where] = record["predictions"]
     inputs = split.X_test[:, [split.names.index(name) for name in AXES]].astype(np.float32)
-    return xr.Dataset(
+    return FIGURE.make(
         {
-            "prediction": (("experiment", "method", "sample"), predictions),
-            "y": ("sample", split.y_test.astype(np.float32)),
-            "X": (("sample", "input"), inputs),
+            "prediction": predictions,
+            "y": split.y_test.astype(np.float32),
+            "X": inputs,
         },
-        coords={
-            "experiment": np.array(names, dtype=object),
-            "method": np.array(keys, dtype=object),
-            "input": np.array(AXES, dtype=object),
-        },
-        attrs={"n": tasks[0].n, "replication": REPLICATION},
+        {"experiment": text(names), "method": text(keys), "input": text(AXES)},
+        {"n": tasks[0].n, "replication": REPLICATION},
     )
 
 

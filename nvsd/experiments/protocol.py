@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from nvsd.datasets import Real, Sample, load_real, make_e1, make_e2, make_e3
 from nvsd.experiments.grouping import GROUPS
-from nvsd.kernels import Gaussian, Kernel, Polynomial, neighbour_width, widened
-from nvsd.ridge import default_nus
+from nvsd.kernels import Gaussian, Kernel, Polynomial, neighbour_width
+from nvsd.ridge.dense import default_nus
 
 __all__ = ["EXPERIMENTS", "PILOT", "Experiment", "Split"]
 
@@ -86,7 +86,7 @@ class Split:
 
     def kernel_at(self, factor: float) -> Kernel:
         """The kernel with its width multiplied."""
-        return self.kernel if factor == 1.0 else widened(self.kernel, factor)
+        return self.kernel if factor == 1.0 else self.kernel.widened(factor)
 
 
 @dataclass(frozen=True)

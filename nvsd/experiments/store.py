@@ -15,6 +15,7 @@ from nvsd.datasets import SUPPORT
 from nvsd.experiments.methods import METHODS
 from nvsd.experiments.protocol import EXPERIMENTS
 from nvsd.files import replacing, write_text
+from nvsd.results.schema import REPLICATION, text
 
 __all__ = [
     "Record",
@@ -31,12 +32,7 @@ __all__ = [
 
 Record = dict[str, Any]
 
-NUMBERS = {
-    "rmse": "root mean squared error on the test data",
-    "validation_mse": "mean squared error on the validation data",
-    "seconds": "processor time of the fit",
-    "converged": "part of the grid on which the solver met its tolerance",
-}
+NUMBERS = ("rmse", "validation_mse", "seconds", "converged")
 
 
 def write(path: Path, record: Record) -> None:
@@ -80,20 +76,17 @@ def collect(records: Iterable[Record], experiment: str) -> xr.Dataset:
         for name in NUMBERS:
             numbers[name][where] = r.get(name, r["facts"].get(name, np.nan))
         support[where] = [digit == "1" for digit in r["support"]]
-    dims = ("method", "n", "replication")
-    variables = {name: (dims, numbers[name], {"long_name": NUMBERS[name]}) for name in NUMBERS}
     settings = {str(r["method"]): str(r["settings"]) for r in good}
     coords: dict[str, Any] = {
-        "method": np.array(methods, dtype=object),
-        "settings": ("method", np.array([settings[key] for key in methods], dtype=object)),
+        "method": text(methods),
+        "settings": ("method", text(settings[key] for key in methods)),
         "n": sizes,
         "replication": replications,
-        "feature": np.array(names, dtype=object),
+        "feature": text(names),
     }
     if EXPERIMENTS[experiment].synthetic:
         coords["relevant"] = ("feature", SUPPORT)
-    selected = ((*dims, "feature"), support, {"long_name": "whether the input was selected"})
-    return xr.Dataset(variables | {"support": selected}, coords=coords, attrs=_attrs(experiment))
+    return REPLICATION.make(numbers | {"support": support}, coords, _attrs(experiment))
 
 
 def records_of(results: xr.Dataset) -> Iterator[Record]:

@@ -7,7 +7,7 @@ or the row, counted from 1 without the header.
 from __future__ import annotations
 
 from nvsd.files.groups import read_groups
-from nvsd.files.paths import read_path, refit_dataset, write_dataset
+from nvsd.files.paths import read_path, write_dataset
 from nvsd.files.tables import Table, input_table, read_table, refuse_absent, training_table
 from nvsd.files.writing import check_output, replacing, write_text
 
@@ -18,7 +18,6 @@ __all__ = [
     "read_groups",
     "read_path",
     "read_table",
-    "refit_dataset",
     "refuse_absent",
     "replacing",
     "training_table",

@@ -47,7 +47,7 @@ def existing_file(path: Any) -> Path:
     """A path at which there is a file."""
     place = Path(path)
     if not place.exists():
-        raise ValueError(f"there is no file {quoted(place, 200)}; check its name.")
+        raise ValueError(f"file {quoted(place, 200)} does not exist; check its name.")
     if not place.is_file():
-        raise ValueError(f"{quoted(place, 200)} is no file; give the name of a file.")
+        raise ValueError(f"{quoted(place, 200)} is not a file; give the name of a file.")
     return place

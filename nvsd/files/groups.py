@@ -20,7 +20,7 @@ def read_groups(path: Any, features: Sequence[str], ignored: Iterable[str] = ())
     features : names of all inputs
         Each must be in one group.
     ignored : names
-        Columns that the file may name although they are no inputs: those that were dropped.
+        Columns that were dropped; the file may name them.
     """
     place = existing_file(path)
     try:

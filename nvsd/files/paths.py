@@ -10,10 +10,10 @@ import h5py
 import numpy as np
 import xarray as xr
 
+from nvsd import machine
 from nvsd.files._words import existing_file, file_name, listed, quoted
 from nvsd.files.writing import replacing
-from nvsd.prepare import available_memory
-from nvsd.results import COORDINATES, NEEDED, VARIABLES, kernel_of, library_version
+from nvsd.results.schema import NEEDED, PATH, SELECTION, kernel_of
 
 TEXTS = ("feature", "group", "kernel")
 
@@ -44,11 +44,11 @@ def read_path(path: Any) -> xr.Dataset:
     absent = [name for name in NEEDED if name not in dataset.variables]
     if absent or not {"alpha", "theta"} & set(dataset.variables):
         what = f"it has no {listed(absent)}" if absent else "it holds no function"
-        if str(dataset.attrs.get("title")).startswith("candidates"):
+        if dataset.attrs.get("title") == SELECTION.title:
             what = "it holds the candidates of a selection"
         raise ValueError(
-            f"{file_name(place)} is no path ({what}); give what nvsd path, or nvsd select --out, "
-            "wrote."
+            f"{file_name(place)} is not a path ({what}); give what nvsd path, or nvsd select "
+            "--out, wrote."
         )
     problem = _damage(dataset)
     if problem:
@@ -57,7 +57,7 @@ def read_path(path: Any) -> xr.Dataset:
 
 
 def _load(place: Path) -> xr.Dataset:
-    known = {*VARIABLES, *COORDINATES}
+    known = {*PATH.variables, *PATH.coordinates}
     # Where this fails, h5netcdf would leave a file half open and complain about it at exit.
     with h5py.File(place, "r") as raw:
         raw.attrs.get("_nc3_strict")
@@ -67,7 +67,7 @@ def _load(place: Path) -> xr.Dataset:
             place, engine="h5netcdf", decode_times=False, decode_timedelta=False
         ) as file:
             dataset = file.drop_vars([name for name in file.variables if name not in known])
-            size, limit = dataset.nbytes, available_memory()
+            size, limit = dataset.nbytes, machine.available_memory()
             if size > limit:
                 raise MemoryError(
                     f"{file_name(place)} would need {size / 2**30:.1f} GiB of memory and there are "
@@ -85,8 +85,8 @@ def _damage(dataset: xr.Dataset) -> str | None:
                 return f"{quoted(name)} holds something other than text"
         elif values.dtype.kind not in "biuf" or not np.isfinite(values).all():
             return f"{quoted(name)} holds something other than finite numbers"
-        if name in VARIABLES:
-            expected = set(VARIABLES[str(name)][0])
+        if name in PATH.variables:
+            expected = set(PATH.variables[str(name)].dims)
             dims = set(variable.dims)
             if not expected - {"tau"} <= dims <= expected | {"mu"}:
                 return f"{quoted(name)} has the dimensions {listed(variable.dims)}"
@@ -101,52 +101,3 @@ def _damage(dataset: xr.Dataset) -> str | None:
     except ValueError as error:
         return str(error).rstrip(".")
     return None
-
-
-def refit_dataset(selection: Any) -> xr.Dataset:
-    """The refit of a Selection as a Dataset that predicts: ``dataset.nvsd.predict(X_new)``.
-
-    It has only the selected inputs, so that new tables need no others; where nothing was selected,
-    it has all inputs and predicts the mean.
-    """
-    fit, refit = selection.refit.fit, selection.refit
-    used = np.asarray(fit.features, dtype=bool)
-    shown = used if used.any() else np.ones_like(used)
-    history = selection.history.isel(step=int(selection.history.attrs["chosen"]))
-    data = {
-        "derivative_norm": history["derivative_norm"].values[shown],
-        "support": used[shown],
-        "n_selected": int(used.sum()),
-        "ridge_nu": float(fit.nus[0]),
-        "alpha": fit.alpha[0],
-        "points": fit.X if used.any() else np.zeros((len(fit.X), len(used))),
-        "x_mean": refit.x_mean[shown],
-        "x_scale": refit.x_scale[shown],
-        "y_mean": fit.mean,
-    }
-    names = np.array(refit.features, dtype=object)[shown]
-    groups = names if selection.groups is None else np.array(selection.groups, object)[shown]
-    return xr.Dataset(
-        {name: _variable(name, values) for name, values in data.items()},
-        coords={
-            "feature": names,
-            "group": ("feature", groups),
-            "column_number": ("feature", np.arange(len(names))),
-            "kernel": fit.kernel.to_json(),
-            "sample": np.arange(len(fit.X)),
-        },
-        attrs={
-            "title": "kernel ridge on selected inputs",
-            "representation": "ridge",
-            "method": str(selection.method),
-            "score": float(selection.score),
-            "n_samples": len(fit.X),
-            "nvsd_version": library_version(),
-        },
-    )
-
-
-def _variable(name: str, values: Any) -> tuple[list[str], Any, dict[str, str]]:
-    """A variable of a path, for a single function."""
-    dims, long_name = VARIABLES[name]
-    return [dim for dim in dims if dim != "tau"], values, {"long_name": long_name}

@@ -92,7 +92,7 @@ def _csv(path: Path, separator: str, decimal: str) -> Any:
     except (ValueError, OverflowError, EOFError, zlib.error) as error:
         why = " ".join(str(error).removeprefix("Error tokenizing data. C error: ").split())
         raise ValueError(
-            f"{file_name(path)} is no table ({why.rstrip('.')}); "
+            f"{file_name(path)} is not a table ({why.rstrip('.')}); "
             "give a CSV file with a header line."
         ) from error
     frame.columns = _header(path, first.iloc[0].tolist(), separator)

@@ -51,10 +51,10 @@ def check_output(path: Any, suffixes: Sequence[str] = ()) -> Path:
     if suffixes and place.suffix.lower() not in suffixes:
         raise ValueError(f"{quoted(place, 200)} must end in {listed(suffixes)}; rename it.")
     if place.exists() and not place.is_file():
-        raise ValueError(f"{quoted(place, 200)} is no file that can be replaced; rename it.")
+        raise ValueError(f"{quoted(place, 200)} is not a regular file; give another name.")
     folder = Path(os.path.realpath(place)).parent
     if not folder.is_dir():
-        raise ValueError(f"there is no folder {quoted(folder, 200)} to write in; create it first.")
+        raise ValueError(f"directory {quoted(folder, 200)} does not exist; create it.")
     if not os.access(folder, os.W_OK):
         raise ValueError(f"the folder {quoted(folder, 200)} cannot be written; give another.")
     return place

@@ -126,21 +126,13 @@ def legend_below(ax: Axes, handles: Sequence[Any], texts: Sequence[str]) -> None
 
 
 def one_path(path: Any) -> xr.Dataset:
-    """Refuse what is no path, or more than one."""
+    """Refuse what is not a path, or more than one."""
     if not isinstance(path, xr.Dataset) or "derivative_norm" not in path or "tau" not in path.dims:
-        raise ValueError("this is no path over tau; give the Dataset that nvsd_path returned.")
+        raise ValueError("this is not a path over tau; give the Dataset that nvsd_path returned.")
     if "mu" in path.dims:
         values = ", ".join(f"{mu:g}" for mu in path["mu"].values)
         raise ValueError(f"the path has several mu ({values}); give one, as in path.sel(mu=...).")
     return path
-
-
-def group_names(dataset: xr.Dataset) -> list[str] | None:
-    """The group of each input, or None where each input is its own."""
-    if "group" not in dataset.coords:
-        return None
-    groups = [str(group) for group in dataset["group"].values]
-    return groups if len(set(groups)) < len(groups) else None
 
 
 def tau_axis(ax: Axes, taus: Array) -> None:
@@ -158,7 +150,7 @@ def tau_axis(ax: Axes, taus: Array) -> None:
 
 
 def every_few(n: int, most: int) -> range:
-    """At most so many of the numbers 0 to n - 1, evenly spaced from the first."""
+    """At most `most` of the numbers 0 to n - 1, evenly spaced from the first."""
     return range(0, n, max(1, -(-n // most)))
 
 
@@ -180,7 +172,7 @@ def count_axis(ax: Axes, taus: Array, counts: Array) -> None:
 def nearest(taus: Array, chosen: float) -> int:
     """The number of the τ next to the chosen one."""
     if not 0 <= float(chosen) < np.inf:
-        raise ValueError(f"chosen = {chosen!r} is no tau; give a finite number >= 0.")
+        raise ValueError(f"chosen = {chosen!r} is not a tau; give a finite number >= 0.")
     return int(np.argmin(np.abs(taus - float(chosen))))
 
 

@@ -10,9 +10,10 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
-from nvsd._checks import check_points, find_column, take_columns
+from nvsd.data.checks import check_points
+from nvsd.data.names import find_column, take_columns
 from nvsd.plots._draw import GREY, INK, PALETTE, Array, label, new_axes, tidy
-from nvsd.results import in_column_order
+from nvsd.results.schema import in_column_order
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -120,7 +121,7 @@ def plot_pair(
     try:
         first, second = features
     except (TypeError, ValueError) as error:
-        raise ValueError(f"features = {features!r} is no pair; give two inputs.") from error
+        raise ValueError(f"features = {features!r} is not a pair; give two inputs.") from error
     a, b = function.index(first), function.index(second)
     if a == b:
         raise ValueError(f"both features are {function.features[a]!r}; give two different inputs.")

@@ -154,9 +154,7 @@ def plot_elimination(history: Any, *, ax: Axes | None = None) -> Axes:
     history = getattr(history, "history", history)
     needed = ("error", "n_selected", "support")
     if not isinstance(history, xr.Dataset) or any(name not in history for name in needed):
-        raise ValueError(
-            "this is no history of a selection; give what nvsd.select returned, or its history."
-        )
+        raise ValueError("this is not the history of a selection; give what nvsd.select returned.")
     ax = new_axes(ax)
     history = history.transpose("step", ...)
     size, error = history["n_selected"].values.astype(float), history["error"].values.astype(float)

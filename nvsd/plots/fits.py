@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from nvsd.data.checks import check_target
 from nvsd.plots._draw import GREY, PALETTE, label, new_axes, tidy
-from nvsd.prepare import check_target
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

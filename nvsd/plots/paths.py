@@ -17,7 +17,6 @@ from nvsd.plots._draw import (
     count_axis,
     end_labels,
     every_few,
-    group_names,
     labels,
     legend_below,
     line_style,
@@ -28,6 +27,8 @@ from nvsd.plots._draw import (
     tau_axis,
     tidy,
 )
+from nvsd.results.order import entry_order
+from nvsd.results.schema import groups_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -122,7 +123,7 @@ def _strongest(strength: Array, norms: Array, n_labels: int) -> list[int]:
 def _shades(path: xr.Dataset, named: list[int], strength: Array) -> Shades:
     """Colours by group where there are groups, else one for each input that is named."""
     d = path.sizes["feature"]
-    groups = group_names(path)
+    groups = groups_of(path)
     colours, styles = [GREY] * d, ["-"] * d
     if groups is None:
         for i, a in enumerate(named):
@@ -189,12 +190,6 @@ def plot_support(
     return ax
 
 
-def entry_order(on: NDArray[np.bool_], norms: Array) -> NDArray[np.intp]:
-    """Inputs in the order in which they are switched on; the stronger first among equals."""
-    first = np.where(on.any(axis=0), on.argmax(axis=0), len(on))
-    return np.lexsort((-norms.mean(axis=0), first))
-
-
 def _heat(ax: Axes, values: Array, on: NDArray[np.bool_]) -> None:
     from matplotlib import colormaps
     from matplotlib.colors import LinearSegmentedColormap, PowerNorm
@@ -220,7 +215,7 @@ def _heat_labels(ax: Axes, path: xr.Dataset, shown: NDArray[np.intp], taus: Arra
     ax.set_xticks(ticks, [f"{taus[i]:.2g}" for i in ticks], fontsize=8.5)
     ax.set_xlabel("penalty weight τ   (left: strong;  right: weak)", fontsize=9.5)
     ax.tick_params(length=2)
-    groups = group_names(path)
+    groups = groups_of(path)
     if groups is not None:
         known = list(dict.fromkeys(groups[a] for a in shown))[: len(PALETTE)]
         for text, a in zip(ax.get_yticklabels(), shown, strict=True):

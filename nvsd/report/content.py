@@ -11,15 +11,14 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from nvsd._checks import is_number
-from nvsd.accessor import PathAccessor
-from nvsd.admm import Status
+from nvsd.data.checks import check_target, is_number
 from nvsd.penalties import Penalty
-from nvsd.prepare import check_target
 from nvsd.report.errors import error_curves, history_content, opening
 from nvsd.report.fits import effects_content, fit_content
 from nvsd.report.numbers import bits, digits, ragged
-from nvsd.results import in_column_order, kernel_of
+from nvsd.results.functions import StoredFunctions
+from nvsd.results.schema import in_column_order, kernel_of
+from nvsd.solvers.status import Status, is_certified
 
 Array = NDArray[np.float64]
 Pair = tuple[Array, Array]
@@ -66,10 +65,10 @@ def report_content(
 
 
 def check_path(path: Any) -> xr.Dataset:
-    """Refuse what is no path; sort τ from large to small and put μ first."""
+    """Refuse what is not a path; sort τ from large to small and put μ first."""
     needed = ("derivative_norm", "support", "n_selected")
     if not isinstance(path, xr.Dataset) or any(name not in path for name in needed):
-        raise ValueError("this is no path over tau; give the Dataset that nvsd_path returned.")
+        raise ValueError("this is not a path over tau; give the Dataset that nvsd_path returned.")
     extra = set(map(str, path["derivative_norm"].dims)) - {"mu", "tau", "feature"}
     if extra or not {"tau", "feature"} <= set(path["derivative_norm"].dims):
         dims = ", ".join(map(str, path["derivative_norm"].dims))
@@ -93,11 +92,10 @@ def by_function(path: xr.Dataset, name: str) -> Array:
 def samples(path: xr.Dataset, X: ArrayLike | None) -> Array | None:
     """The samples in the units of the user, where there are any."""
     if X is not None:
-        scaled = PathAccessor(path)._scaled(X)
-    elif "points" in path:
-        scaled = np.asarray(path["points"].values, dtype=float)
-    else:
+        return StoredFunctions(path).points(X)
+    if "points" not in path:
         return None
+    scaled = np.asarray(path["points"].values, dtype=float)
     return np.asarray(scaled * path["x_scale"].values + path["x_mean"].values)
 
 
@@ -125,7 +123,7 @@ def held_out_norms(path: xr.Dataset, X: Array) -> Array:
     """‖∂_a f‖ over held-out points: where f is flat at the samples it may still depend on x_a."""
     per_point = path["derivative_norm"].size
     kept = X[:: -(-len(X) * per_point // HELD_OUT_VALUES) or 1]
-    return np.asarray(PathAccessor(path).derivative_norm(kept).values).reshape(-1, X.shape[1])
+    return np.asarray(StoredFunctions(path).derivative_norm(kept).values).reshape(-1, X.shape[1])
 
 
 def certificate(path: xr.Dataset) -> dict[str, Any] | None:
@@ -134,7 +132,7 @@ def certificate(path: xr.Dataset) -> dict[str, Any] | None:
         return None
     gap, status = by_function(path, "gap"), by_function(path, "status")
     scale, tol = attribute(path, "scale"), attribute(path, "tol")
-    certified = status != Status.MAX_ITER
+    certified = is_certified(status.astype(int))
     if scale is not None and tol is not None:
         certified &= gap <= tol * scale * (1 + 1e-9)
     relative = gap / scale if scale else gap

@@ -111,9 +111,7 @@ def history_content(history: Any) -> dict[str, Any]:
     history = getattr(history, "history", history)
     needed = ("error", "n_selected", "support")
     if not isinstance(history, xr.Dataset) or any(name not in history for name in needed):
-        raise ValueError(
-            "this is no history of a selection; give what nvsd.select returned, or its history."
-        )
+        raise ValueError("this is not the history of a selection; give what nvsd.select returned.")
     error = np.asarray(history["error"].values, dtype=float)
     steps = np.flatnonzero(np.isfinite(error))
     if error.ndim != 1 or not len(steps):

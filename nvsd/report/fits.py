@@ -8,8 +8,8 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from nvsd.accessor import PathAccessor
 from nvsd.report.numbers import digits, limits, quantised, some
+from nvsd.results.functions import StoredFunctions
 
 Array = NDArray[np.float64]
 
@@ -59,7 +59,7 @@ def strongest(norms: Array) -> NDArray[np.intp]:
 
 def predictions(path: xr.Dataset, X: Array) -> Array:
     """F at points, one row for each function."""
-    return np.asarray(PathAccessor(path).predict(X).values).reshape(-1, len(X))
+    return np.asarray(StoredFunctions(path).predict(X).values).reshape(-1, len(X))
 
 
 def fit_content(

@@ -13,7 +13,7 @@ LEVELS = 999  # of a quantised value: a third of a pixel on the largest chart
 
 
 def digits(values: ArrayLike, count: int = 4) -> list[Any]:
-    """Numbers with so many significant digits; what is not finite becomes None."""
+    """Numbers rounded to significant digits; what is not finite becomes None."""
     return [
         (float(f"{value:.{count}g}") if value else 0) if np.isfinite(value) else None
         for value in np.asarray(values, dtype=float).tolist()
@@ -47,7 +47,7 @@ def quantised(values: Array, low: float, high: float) -> list[Any]:
 
 
 def some(count: int, most: int) -> NDArray[np.intp]:
-    """Numbers of at most so many of the rows, drawn with a fixed seed and in order."""
+    """Indices of at most `most` rows, drawn with a fixed seed and in order."""
     if count <= most:
         return np.arange(count)
     return np.sort(np.random.default_rng(0).choice(count, most, replace=False))

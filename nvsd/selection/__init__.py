@@ -1,24 +1,35 @@
 """From data to a set of inputs: `select`, its methods and its result.
 
-Every method proposes candidates, sets of inputs. All are judged alike: kernel ridge with the kernel
-restricted to the set, its ridge ν from one grid, on validation data or by cross-validation. What
-wins is refitted, and only the refit ignores the inputs that were dropped.
+The default, "anova", is the engine of `nvsd.engine`: it needs no kernel, width or penalty. Every
+other method proposes candidates, sets of inputs, which are judged alike: kernel ridge with the
+kernel restricted to the set, its ridge ν from one grid, on validation data or by cross-validation.
+What wins is refitted, and only the refit ignores the inputs that were dropped.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
-from nvsd.kernels import Kernel, widened
+from nvsd.data.checks import check_flag, check_non_negative, check_seed
+from nvsd.kernels import Kernel
 from nvsd.penalties import Groups, Penalty
 from nvsd.progress import progress_bar
 from nvsd.selection.candidates import Candidate, Method, judge
-from nvsd.selection.inputs import make_task
+from nvsd.selection.engine import METHOD, RULES, Question, select_by_engine
+from nvsd.selection.inputs import (
+    Inputs,
+    check_rule,
+    checked_rows,
+    group_labels,
+    judged_rows,
+    make_task,
+)
 from nvsd.selection.pooling import POOLED, default_methods, pool
 from nvsd.selection.result import Refit, Selection, history
 from nvsd.selection.subsamples import stability
@@ -35,10 +46,10 @@ METHODS: dict[str, Callable[..., list[Candidate]]] = {
 
 
 def select(
-    X: ArrayLike,
-    y: ArrayLike,
+    X: Any,
+    y: ArrayLike | None = None,
     *,
-    method: str = "pool",
+    method: str = "auto",
     kernel: Kernel | None = None,
     groups: Groups | None = None,
     penalty: Penalty | None = None,
@@ -48,7 +59,9 @@ def select(
     nus: ArrayLike | None = None,
     widths: ArrayLike | None = None,
     width_per_input: bool = False,
-    rule: str = "clear",
+    rule: str | None = None,
+    keep: Sequence[Any] = (),
+    k: int | None = None,
     standardize: bool = True,
     value_points: int | None = None,
     random_state: int = 0,
@@ -62,7 +75,10 @@ def select(
 
         f_S = argmin (1/n) Σ_i (y_i − f(x_i))² + ν ‖f‖²   over the f that depend on S only,
 
-    by its mean squared error on held-out data, with the best ν (and width) of one grid.
+    by its mean squared error on held-out data. By default there is nothing else to say: the inputs
+    are ranked by their effect on a reweighted ANOVA kernel ridge, the whole procedure is repeated
+    in every fold, the empty set competes, and the smallest set wins that the errors cannot tell
+    from the best.
 
     Parameters
     ----------
@@ -71,8 +87,11 @@ def select(
     y : (n,) array
         The target; centred inside.
     method : str
-        Which candidates there are:
+        Which candidates there are. "auto" is "anova", or "pool" if a kernel, penalty, widths, nus,
+        value_points or width_per_input is given:
 
+        - "anova": nested sets of a ranking by total effects, from kernels that the data choose; it
+          finds main effects and interactions, and takes groups, keep and k;
         - "eliminate": fit kernel ridge, drop the input with the smallest derivative norm, restrict
           the kernel to the rest, repeat;
         - "reweight": scale every input by its derivative norm, refit, a few rounds; nested sets,
@@ -105,20 +124,27 @@ def select(
         Whether the refit may have a width for each selected input: these are divided by the
         derivative norms, a few rounds, where that lowers the error on held-out data. It changes
         the refit, not the set. For kernels with a width.
-    rule : {"clear", "min", "1se"}
+    rule : str, optional
+        With "anova": "smallest", the default, takes the smallest set that the errors cannot tell
+        from the best, over paired differences on held-out rows; "min" the set of least error. With
+        the other methods: "clear" (the default), "min" or "1se".
         "min" chooses the candidate of least error, of equal ones the smaller. "clear" chooses among
         those whose error is larger by at most a twentieth, and by less than two standard errors of
         the difference: the one with the widest gap, as a ratio, between the derivative norms inside
         and outside. Inputs that repeat each other have equal norms, and are kept or dropped
-        together, where errors alone would leave it to chance. That needs validation data: folds
-        judge the way to a set, which leads to another set in each of them, and "clear" is then
-        "min". "1se" chooses the smallest candidate within a standard error of the least.
+        together, where errors alone would leave it to chance. That needs validation data: each
+        fold may propose a different set, so with folds "clear" falls back to "min". "1se" chooses
+        the smallest candidate within a standard error of the least.
+    keep : sequence
+        Inputs that are always in, by name or number; with "anova".
+    k : int, optional
+        The exact number of inputs, or groups, to select; with "anova".
     standardize : bool
-        Whether to centre the inputs and scale them to unit variance.
+        Whether to centre the inputs and scale them to unit variance; "anova" always scales them.
     value_points : int, optional
-        For many rows: f_S is made of so many kernel sections, at rows drawn at random, while the
-        loss remains that of all rows; see `nvsd.nystrom`. A thousand do for most data. By default
-        all rows, which takes memory of order n² and time of order n³.
+        For many rows: how many kernel sections f_S is made of, at rows drawn at random; the loss
+        remains that of all rows, see `nvsd.ridge.nystrom`. A thousand are enough for most data. By
+        default all rows, which takes memory of order n² and time of order n³.
     random_state : int
         Seed of folds, subsamples and points.
     n_jobs : int, optional
@@ -139,11 +165,33 @@ def select(
     >>> import nvsd
     >>> from nvsd.kernels import Polynomial
     >>> from nvsd.selection import select
+    >>> sample = nvsd.datasets.make_e3(110, seed=0)
+    >>> len(select(sample.X, sample.y).ranking)
+    18
     >>> data = nvsd.datasets.make_e2(70, seed=0)
     >>> result = select(data.X, data.y, kernel=Polynomial(3), method="eliminate")
     >>> result.selected
     ['x0', 'x1', 'x2', 'x6', 'x7', 'x8']
     """
+    given = {
+        "kernel": kernel, "penalty": penalty, "nus": nus, "widths": widths,
+        "width_per_input": width_per_input or None, "value_points": value_points,
+    }  # fmt: skip
+    if method == "auto":
+        described = options or any(value is not None for value in given.values())
+        method = "pool" if described else METHOD
+    check_flag("standardize", standardize)
+    check_non_negative("nu", nu)
+    if method == METHOD:
+        _refuse_given(given | options)
+        seed, allowed = check_seed(random_state), check_rule(rule, RULES)
+        data = judged_rows(checked_rows(X, y), validation, cv, seed)
+        labels = group_labels(groups, data.features)
+        question = Question(data, labels, keep, k, allowed, seed, n_jobs, progress)
+        return select_by_engine(question)
+    if len(keep) or k is not None:
+        raise ValueError(f"method = {method!r} does not take keep or k; give method={METHOD!r}.")
+    rule = check_rule(rule, ("clear", "min", "1se"))
     task, inputs = make_task(
         X,
         y,
@@ -162,25 +210,52 @@ def select(
         n_jobs=n_jobs,
     )
     if width_per_input:
-        widened(task.kernel, 1.0)  # a kernel without a width is refused now, not at the end
+        task.kernel.widened(1.0)  # a kernel without a width is refused now, not at the end
+    return _by_candidates(task, inputs, method, options, width_per_input, progress)
+
+
+def _refuse_given(given: dict[str, Any]) -> None:
+    """The engine has its own kernels: what it cannot honour, it refuses."""
+    names = [name for name, value in given.items() if value is not None]
+    if names:
+        raise ValueError(
+            f"method = {METHOD!r} does not take {', '.join(names)}; leave that out, or give "
+            "method='pool'."
+        )
+
+
+def _by_candidates(
+    task: Task,
+    inputs: Inputs,
+    method: str,
+    options: dict[str, Any],
+    width_per_input: bool,
+    progress: bool | None,
+) -> Selection:
+    """Candidates of the method, judged alike; the winner refitted."""
     propose = _method(task, method, options)
-    unit = "fold" if validation is None else "set"
+    unit = "set" if isinstance(task.held_out, tuple) else "fold"
     with progress_bar(progress, None, method, unit) as tick:
         judged = judge(task, propose, tick)
-    best = judged.best(rule)
+    best = judged.best(task.rule)
     support = judged.candidates[best].support
     if width_per_input and support.any():
         task, judged = with_widths(task, judged, best)
     best_kernel = task.kernels[judged.kernel[best]]
-    fit = task.fit(support, best_kernel, judged.nu[best])
+    refit = Refit(task.fit(support, best_kernel, judged.nu[best]), inputs)
+    strength = judged.candidates[best].strength
     return Selection(
         support=support,
         features=task.features,
         groups=task.groups,
         method=method,
         history=history(task, judged, method, best),
-        refit=Refit(fit, inputs),
+        refit=refit,
         score=float(judged.error[best]),
+        strength=strength,
+        order=np.lexsort((-strength, ~support)),
+        predictor=refit,
+        predicts_with="the selected inputs",
     )
 
 

@@ -11,10 +11,10 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from nvsd.selection.task import Array, Mask, Task
+from nvsd.tolerances import EPS, TIE
 
 T = TypeVar("T")
 
-TIE = 1e-9  # relative differences of errors that are rounding
 NOISE = 2.0  # standard errors of a difference of errors that may be chance
 SLACK = 1.05  # what a set may cost to be a clear one, however uncertain errors are
 PARTS = 50  # into which validation data are divided for standard errors
@@ -61,8 +61,7 @@ class Judged:
     kernel : int array
         Positions in `Task.kernels`.
     of_sets : bool
-        Whether errors are those of the sets alone, not also of the ways that led to them, in each
-        fold to another set.
+        Whether errors are those of fixed sets; with folds, each fold may propose another set.
     """
 
     candidates: list[Candidate]
@@ -89,7 +88,7 @@ class Judged:
         first = size
         if rule == "1se":
             near = self.error <= self.error[least] * (1 + TIE) + self.error_se[least]
-        elif rule == "clear" and self.of_sets and size[least]:  # if the mean is best, so be it
+        elif rule == "clear" and self.of_sets and size[least]:  # the mean may be the best
             # Compared on the same data: what makes all errors large or small does not count.
             difference = self.parts - self.parts[:, [least]]
             chance = NOISE * _standard_error(difference, self.share)
@@ -103,12 +102,12 @@ class Judged:
 def judge(task: Task, method: Method, tick: Tick = None) -> Judged:
     """Let a method propose candidates, and judge them on held-out data.
 
-    On validation data each set is judged by itself. Cross-validation judges the way that led to a
-    set: the method proposes anew from the training part of every fold, and the i-th candidate has
-    the mean error of the i-th proposals. To rank inputs by all samples and then cross-validate the
-    sets would let noise that the ranking has fitted pass for signal. But where a way leads to the
-    right set in every fold it need not do so once more: a candidate whose own set has a larger
-    error in these folds, for all that its inputs are known from their test rows, has that one.
+    On validation data each set is judged by itself. Cross-validation judges the whole procedure:
+    the method proposes anew from the training part of every fold, and the i-th candidate has the
+    mean error of the i-th proposals. To rank inputs by all samples and then cross-validate the
+    sets would let noise that the ranking has fitted pass for signal. But the procedure may find
+    the right set in every fold and a wrong one on all samples. So a candidate also has the error
+    of its own set in these folds, and the larger of the two counts.
 
     Parameters
     ----------
@@ -125,7 +124,7 @@ def judge(task: Task, method: Method, tick: Tick = None) -> Judged:
         parts = np.where(sets.mean(axis=0) > ways.mean(axis=0), sets, ways)
         share = np.full(len(parts), 1 / len(parts))
     # Below the rounding of y all errors are the same.
-    floor = (8 * np.finfo(float).eps * np.abs(task.y).max()) ** 2
+    floor = (8 * EPS * np.abs(task.y).max()) ** 2
     error = np.maximum(np.tensordot(share, parts, 1), floor)
     best = error.reshape(len(error), -1).argmin(axis=1)
     kernel, nu = np.unravel_index(best, error.shape[1:])
@@ -141,7 +140,7 @@ def _standard_error(parts: Array, share: Array) -> Array:
 
 
 def _divided(rows: int, parts: int) -> list[NDArray[np.intp]]:
-    """The rows in so many parts of equal size, or each by itself if they are fewer."""
+    """The rows in parts of equal size, or each by itself if there are fewer rows than parts."""
     return np.array_split(np.arange(rows), min(rows, parts))
 
 
@@ -188,8 +187,8 @@ def set_errors(task: Task, support: Mask, X: Array, y: Array, parts: int) -> Arr
     error = np.empty((len(divided), len(task.kernels), len(task.nus)))
     starts = [rows[0] for rows in divided]
     for i, kernel in enumerate(task.kernels):
-        squares = (task.fit(support, kernel, task.nus).predict(X) - y) ** 2
-        error[:, i] = np.add.reduceat(squares, starts, axis=1).T
+        losses = task.loss.pointwise(y, task.fit(support, kernel, task.nus).predict(X))
+        error[:, i] = np.add.reduceat(losses, starts, axis=1).T
     return np.asarray(error / np.array([len(rows) for rows in divided])[:, None, None])
 
 

@@ -9,7 +9,7 @@ from itertools import chain, product
 import numpy as np
 from joblib import Parallel, delayed
 
-from nvsd._checks import check_count
+from nvsd.data.checks import check_count
 from nvsd.kernels import Gaussian, Kernel
 from nvsd.selection.candidates import Candidate, nested
 from nvsd.selection.task import Task

@@ -9,25 +9,24 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.model_selection import KFold
 
-from nvsd._checks import (
+from nvsd.data.checks import (
+    Index,
     check_count,
     check_flag,
+    check_non_negative,
     check_points,
     check_positive,
     check_seed,
     check_splits,
     check_target,
-    column_names,
     is_number,
-    take_columns,
 )
-from nvsd.blocks import ArrayRows
-from nvsd.choice import refuse_large_ridge
-from nvsd.kernels import Gaussian, Kernel, neighbour_width, widened
-from nvsd.monomials import degree_and_offset
+from nvsd.data.names import column_names, take_columns
+from nvsd.data.rows import ArrayRows
+from nvsd.kernels import Gaussian, Kernel
+from nvsd.kernels.widths import median_distance
 from nvsd.penalties import GroupLasso, Groups, Lasso, Penalty
-from nvsd.prepare import check_non_negative
-from nvsd.ridge import default_nus
+from nvsd.ridge.dense import default_nus, refuse_large_ridge
 from nvsd.selection.task import Array, HeldOut, Mask, Task
 
 FEW_ROWS = 1000  # with more, a polynomial kernel needs no help to propose sets
@@ -61,9 +60,67 @@ class Inputs(NamedTuple):
         return points
 
 
+def checked_rows(X: Any, y: ArrayLike | None) -> ArrayRows:
+    """The samples with their names, checked once."""
+    return X if isinstance(X, ArrayRows) else ArrayRows(X, y)
+
+
+def check_rule(rule: str | None, allowed: tuple[str, ...]) -> str:
+    """The rule, by default the first that is allowed."""
+    if rule is None:
+        return allowed[0]
+    if rule not in allowed:
+        raise ValueError(
+            f"rule = {rule!r} is unknown; give {' or '.join(repr(each) for each in allowed)}."
+        )
+    return rule
+
+
+class JudgedRows(NamedTuple):
+    """Samples as given by the user, and which of them judge.
+
+    Attributes
+    ----------
+    X, y : (n, d) and (n,) arrays
+    features : tuple of str
+    splits : list of (train, test)
+        Row numbers; validation data are the last rows, which one split holds out.
+    n_train : int
+        Rows to fit: all, or those before the validation data.
+    """
+
+    X: Array
+    y: Array
+    features: tuple[str, ...]
+    splits: list[tuple[Index, Index]]
+    n_train: int
+
+    @property
+    def train(self) -> tuple[Array, Array]:
+        """The rows to fit."""
+        return self.X[: self.n_train], self.y[: self.n_train]
+
+
+def judged_rows(rows: ArrayRows, validation: Any, cv: Any, seed: int) -> JudgedRows:
+    """The samples, with validation data as further rows."""
+    X, y, d = rows.points(), rows.target(), len(rows.features)
+    inputs = Inputs(rows.features, np.zeros(d), np.ones(d))
+    held = _held_out(rows, inputs, validation, cv, seed)
+    n = len(X)
+    if isinstance(held, tuple):
+        X, y = np.vstack([X, held[0]]), np.concatenate([y, held[1]])
+        held = [(np.arange(n), np.arange(n, len(X)))]
+    return JudgedRows(X, y, rows.features, held, n)
+
+
+def group_labels(groups: Groups | None, features: tuple[str, ...]) -> tuple[str, ...] | None:
+    """The group of each input, if there are groups."""
+    return None if groups is None else tuple(GroupLasso(groups).group_labels(features))
+
+
 def make_task(
-    X: ArrayLike,
-    y: ArrayLike,
+    X: Any,
+    y: ArrayLike | None,
     *,
     kernel: Kernel | None,
     groups: Groups | None,
@@ -80,23 +137,21 @@ def make_task(
     n_jobs: int | None,
 ) -> tuple[Task, Inputs]:
     """Return the task, and how the kernel sees the inputs."""
-    if rule not in ("clear", "min", "1se"):
-        raise ValueError(f"rule = {rule!r} is unknown; give 'clear', 'min' or '1se'.")
     seed = check_seed(random_state)
-    rows = ArrayRows(X, y)
+    rows = checked_rows(X, y)
     rows = rows.standardized() if check_flag("standardize", standardize) else rows
     inputs = Inputs(rows.features, rows.mean, rows.scale)
-    kernel = Gaussian(neighbour_width(rows.X)) if kernel is None else kernel
+    kernel = Gaussian(median_distance(rows.points())) if kernel is None else kernel
     if not isinstance(kernel, Kernel):
-        raise ValueError(f"kernel = {kernel!r} is no kernel; give one of nvsd.kernels.")
+        raise ValueError(f"kernel = {kernel!r} is not a kernel; give one of nvsd.kernels.")
     penalty, labels = _structure(penalty, groups, rows.features)
     task = Task(
-        X=rows.X,
-        y=rows.y,
+        X=rows.points(),
+        y=rows.target(),
         features=rows.features,
         groups=labels,
         kernels=(kernel,) if widths is None else _widths(kernel, widths),
-        nus=default_nus(kernel, rows.X) if nus is None else _numbers("nus", nus),
+        nus=default_nus(kernel, rows.points()) if nus is None else _numbers("nus", nus),
         held_out=_held_out(rows, inputs, validation, cv, seed),
         rule=rule,
         kernel=kernel,
@@ -104,8 +159,8 @@ def make_task(
         nu=check_non_negative("nu", nu),
         seed=seed,
         n_jobs=n_jobs,
-        value_points=_value_points(value_points, len(rows.X)),
-        guide_width=_guide_width(kernel, rows.X),
+        value_points=_value_points(value_points, len(rows.points())),
+        guide_width=_guide_width(kernel, rows.points()),
     )
     return task, inputs
 
@@ -120,10 +175,10 @@ def _value_points(value_points: int | None, n: int) -> int | None:
 
 def _guide_width(kernel: Kernel, X: Array) -> float | None:
     """A Gaussian's width, where a polynomial kernel has so few rows that it needs help."""
-    if degree_and_offset(kernel) is None or len(X) > FEW_ROWS:
+    if kernel.polynomial is None or len(X) > FEW_ROWS:
         return None
     try:
-        return neighbour_width(X)
+        return median_distance(X)
     except ValueError:  # most samples are the same
         return None
 
@@ -137,12 +192,12 @@ def _structure(
     if penalty is None:
         penalty = Lasso() if groups is None else GroupLasso(groups)
     if not isinstance(penalty, Penalty):
-        raise ValueError(f"penalty = {penalty!r} is no penalty; give one of nvsd.penalties.")
-    return penalty, None if groups is None else tuple(GroupLasso(groups).group_labels(features))
+        raise ValueError(f"penalty = {penalty!r} is not a penalty; give one of nvsd.penalties.")
+    return penalty, group_labels(groups, features)
 
 
 def _widths(kernel: Kernel, factors: ArrayLike) -> tuple[Kernel, ...]:
-    return tuple(widened(kernel, factor) for factor in _numbers("widths", factors).tolist())
+    return tuple(kernel.widened(factor) for factor in _numbers("widths", factors).tolist())
 
 
 def _numbers(name: str, values: ArrayLike) -> Array:
@@ -157,10 +212,10 @@ def _numbers(name: str, values: ArrayLike) -> Array:
 
 def _held_out(rows: ArrayRows, inputs: Inputs, validation: Any, cv: Any, seed: int) -> HeldOut:
     """Validation data (X, y), or a list of splits."""
-    n = len(rows.X)
+    n = len(rows.points())
     if validation is not None:
         if not isinstance(validation, (tuple, list)) or len(validation) != 2:
-            raise ValueError("validation is no pair; give (X, y), or None for cross-validation.")
+            raise ValueError("validation is not a pair; give (X, y), or None for cross-validation.")
         points = inputs.points(validation[0], np.ones(len(inputs.features), bool), "validation X")
         if len(points) < 2:
             raise ValueError("validation X has fewer than 2 rows; give more, or use cv instead.")
@@ -170,5 +225,5 @@ def _held_out(rows: ArrayRows, inputs: Inputs, validation: Any, cv: Any, seed: i
             raise ValueError(f"cv = {cv} is not allowed; give from 2 to {n} folds, one per row.")
         cv = KFold(int(cv), shuffle=True, random_state=seed)
     if hasattr(cv, "split") and not isinstance(cv, str):
-        cv = list(cv.split(rows.X, rows.y))
+        cv = list(cv.split(rows.points(), rows.target()))
     return check_splits(cv, n)

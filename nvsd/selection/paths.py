@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import chain
-from typing import Any
 
-import numpy as np
-import xarray as xr
-
-from nvsd._checks import check_count
-from nvsd.path import nvsd_path
-from nvsd.penalties import GroupLasso, Penalty, SparseGroupLasso
-from nvsd.prepare import Prepared, prepare
+from nvsd.data.checks import check_count
+from nvsd.penalties import Penalty
+from nvsd.prepared import Prepared, prepare
+from nvsd.results.paths import shown_norms
 from nvsd.selection.candidates import Candidate, nested
 from nvsd.selection.task import Array, Task
+from nvsd.solved import Grid, solve
+from nvsd.solvers import Settings
 
 Path = list[tuple[float, Array]]  # τ and the derivative norms there
 
@@ -80,37 +77,21 @@ def _ranked(task: Task, path: Path, method: str, origin: str) -> list[list[Candi
 
 
 def _prepare(task: Task) -> Prepared:
-    # With their names: groups and weights may be given by them.
-    X = xr.DataArray(task.X, {"feature": list(task.features)}, ("sample", "feature"))
-    return prepare(X, kernel=task.kernel, nu=task.nu, progress=False)
+    return prepare(task.rows_with_names, kernel=task.kernel, nu=task.nu, loss=task.loss)
 
 
 def _path(
     prepared: Prepared, task: Task, penalty: Penalty, n_taus: int, tau_ratio: float, tol: float
 ) -> Path:
-    path = nvsd_path(
-        prepared,
-        task.y,
-        penalty=penalty,
-        n_taus=n_taus,
-        tau_ratio=tau_ratio,
-        tol=tol,
-        progress=False,
-    )
-    norms = path["derivative_norm"].transpose(..., "tau", "feature").values
-    taus = np.broadcast_to(path["tau"].values, norms.shape[:-1])
-    return list(zip(taus.ravel().tolist(), norms.reshape(-1, norms.shape[-1]), strict=True))
+    """τ and the derivative norms along the path, for one μ after another; no Dataset is made."""
+    solved = solve(prepared, task.y, penalty, Grid(None, n_taus, tau_ratio), Settings(tol))
+    return [
+        (float(tau), norms)
+        for points in solved.points
+        for tau, norms in zip(points.tau, shown_norms(points), strict=True)
+    ]
 
 
-def _reweighted(task: Task, norms: Array) -> Any:
+def _reweighted(task: Task, norms: Array) -> Penalty:
     """The task's penalty with adaptive weights."""
-    scaled = norms / (norms.max() or 1.0)
-    penalty: Any = task.penalty
-    if isinstance(penalty, GroupLasso | SparseGroupLasso):
-        bound = penalty.bind(task.features)
-        sizes = np.bincount(bound.labels)
-        scaled = np.sqrt(np.bincount(bound.labels, scaled**2))
-        weights = dict(zip(bound.group_names, sizes / (scaled + EPSILON), strict=True))
-    else:
-        weights = dict(zip(task.features, 1.0 / (scaled + EPSILON), strict=True))
-    return replace(penalty, weights=weights)
+    return task.penalty.reweighted(norms, task.features, EPSILON)

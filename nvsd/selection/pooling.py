@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 
-from nvsd.monomials import degree_and_offset, n_monomials
+from nvsd.representations.monomials import n_monomials
 from nvsd.selection.candidates import Candidate
 from nvsd.selection.elimination import eliminate, reweight
 from nvsd.selection.paths import adaptive, rank, support
@@ -30,7 +30,7 @@ def pool(task: Task, *, methods: Sequence[str] | None = None) -> list[Candidate]
 
 def default_methods(task: Task) -> list[str]:
     """The methods that the pool can afford."""
-    (n, d), polynomial = task.X.shape, degree_and_offset(task.kernel)
+    (n, d), polynomial = task.X.shape, task.kernel.polynomial
     order = min(n * d, n_monomials(d, *polynomial) if polynomial else math.inf)
     return ["eliminate", "reweight", *(["rank"] if order <= LARGEST_PATH else [])]
 
@@ -41,5 +41,5 @@ def check_methods(methods: Iterable[str]) -> list[str]:
     unknown = [name for name in names if name not in POOLED]
     if unknown or not names:
         given = repr(unknown[0]) if unknown else "an empty list"
-        raise ValueError(f"{given} is no method; give some of {', '.join(POOLED)}.")
+        raise ValueError(f"{given} is not a method; give some of {', '.join(POOLED)}.")
     return names

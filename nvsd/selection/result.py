@@ -8,32 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from nvsd.kernels import Kernel
-from nvsd.results import library_version
-from nvsd.ridge import RidgeFit
+from nvsd.results.refits import refit_dataset
+from nvsd.results.schema import SELECTION, library_version, text
+from nvsd.ridge.dense import RidgeFit
 from nvsd.selection.candidates import Judged
 from nvsd.selection.inputs import Inputs
 from nvsd.selection.task import Array, Mask, Task
 
 if TYPE_CHECKING:
     import pandas as pd
-
-VARIABLES: dict[str, tuple[tuple[str, ...], str]] = {
-    "support": (("step", "feature"), "whether the input is in the candidate"),
-    "derivative_norm": (("step", "feature"), "norm of the refit's derivative over the samples"),
-    "strength": (("step", "feature"), "what the method ranked the input by"),
-    "n_selected": (("step",), "number of inputs in the candidate"),
-    "error": (("step",), "mean squared error on held-out data"),
-    "error_se": (("step",), "standard error of the mean squared error"),
-    "clearness": (("step",), "norm of the weakest input inside over the strongest outside"),
-    "ridge_nu": (("step",), "weight of the squared norm in the refit"),
-    "kernel": (("step",), "kernel of the refit on all inputs, as JSON"),
-    "method": (("step",), "method that proposed the candidate"),
-    "origin": (("step",), "sequence of the method that the candidate belongs to"),
-    "tau": (("step",), "weight of the penalty, where there is one"),
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +75,15 @@ class Refit:
         gradient = self.fit.gradient(self._points(X_new))[0]
         return np.asarray(gradient / self.inputs.scale[:, None])
 
+    def derivative_norms(self, X: Array) -> Array:
+        """‖∂_a f‖ over samples, (d,), per unit of the inputs as the kernel sees them.
+
+        Above 1000 rows an evenly spaced subsample is used.
+        """
+        some = X[np.linspace(0, len(X) - 1, min(len(X), 1000)).round().astype(int)]
+        gradient = self.fit.gradient((some - self.inputs.mean) / self.inputs.scale)[0]
+        return np.asarray(np.sqrt(np.mean(gradient**2, axis=1)))
+
     def _points(self, X_new: ArrayLike) -> Array:
         return self.inputs.points(X_new, self.fit.features, "X_new")
 
@@ -112,10 +107,20 @@ class Selection:
         sequence of which method it belongs to), `tau`; attrs `method`, `chosen` (the step that
         won), `rule`.
     refit : Refit
+        On the selected inputs alone.
+    predictor : Refit
+        What `predict` uses: the fit of least error, which may use more inputs than explain y.
+    predicts_with : str
+        Which inputs that are.
+    strength : (d,) array
+        What the inputs were ranked by: with the engine the standard deviation of their total effect
+        on f, in the units of y.
+    order : (d,) int array
+        All inputs, best first.
     score : float
         Mean squared error of the chosen candidate on the data that judged it. As the least of
         many it is optimistic. With folds, a width for each input changes the refit and not the
-        score: folds judge the way to a set, before its refit is given other widths.
+        score: folds judge how sets are proposed, before the refit is given other widths.
     """
 
     support: Mask
@@ -125,6 +130,39 @@ class Selection:
     history: xr.Dataset
     refit: Refit
     score: float
+    strength: Array
+    order: NDArray[np.intp]
+    predictor: Refit
+    predicts_with: str
+
+    @property
+    def ranking(self) -> pd.Series:
+        """One number for every input, best first; `strength` says what it is."""
+        import pandas as pd
+
+        names = [self.features[a] for a in self.order]
+        return pd.Series(self.strength[self.order], index=names, name="strength")
+
+    def predict(self, X_new: ArrayLike) -> Array:
+        """Predictions of the fit of least error; `predicts_with` says which inputs it uses."""
+        return self.predictor.predict(X_new)
+
+    def dataset(self) -> xr.Dataset:
+        """The refit as a Dataset that predicts: ``selection.dataset().nvsd.predict(X_new)``.
+
+        It has only the selected inputs, so that new tables need no others.
+        """
+        chosen = self.history.isel(step=int(self.history.attrs["chosen"]))
+        refit = self.refit
+        return refit_dataset(
+            refit.fit,
+            refit.features,
+            self.groups,
+            refit.x_mean,
+            refit.x_scale,
+            chosen["derivative_norm"].values,
+            {"method": str(self.method), "score": float(self.score)},
+        )
 
     @property
     def selected(self) -> list[str]:
@@ -175,25 +213,16 @@ def history(task: Task, judged: Judged, method: str, chosen: int) -> xr.Dataset:
         "error_se": judged.error_se,
         "clearness": np.array([row.clearness for row in rows]),
         "ridge_nu": judged.nu,
-        "kernel": _text(task.kernels[i].to_json() for i in judged.kernel),
-        "method": _text(row.method for row in rows),
-        "origin": _text(row.origin for row in rows),
+        "kernel": text(task.kernels[i].to_json() for i in judged.kernel),
+        "method": text(row.method for row in rows),
+        "origin": text(row.origin for row in rows),
         "tau": np.array([row.tau for row in rows]),
     }
-    variables = {
-        name: (VARIABLES[name][0], values, {"long_name": VARIABLES[name][1]})
-        for name, values in data.items()
-    }
-    coords = {"step": np.arange(len(rows)), "feature": _text(task.features)}
+    coords = {"step": np.arange(len(rows)), "feature": text(task.features)}
     attrs = {
-        "title": "candidates of a selection of inputs",
         "method": method,
         "chosen": chosen,
         "rule": task.rule,
         "nvsd_version": library_version(),
     }
-    return xr.Dataset(variables, coords=coords, attrs=attrs)
-
-
-def _text(values: Any) -> Any:
-    return np.array(list(values), dtype=object)
+    return SELECTION.make(data, coords, attrs)

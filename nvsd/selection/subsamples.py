@@ -6,7 +6,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from nvsd._checks import check_count, is_number
+from nvsd.data.checks import check_count, is_number
 from nvsd.selection.candidates import Candidate, judge, nested
 from nvsd.selection.pooling import POOLED, check_methods
 from nvsd.selection.task import Array, Mask, Task

@@ -9,20 +9,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nvsd._checks import Index
-from nvsd.blocks import ArrayRows
+from nvsd.data.checks import Index
+from nvsd.data.rows import ArrayRows
 from nvsd.kernels import Kernel
-from nvsd.linalg import cholesky, cholesky_solve
-from nvsd.nystrom import draw_points, fit_nystrom
+from nvsd.losses import SQUARED, QuadraticLoss
 from nvsd.penalties import Penalty
-from nvsd.ridge import RidgeFit, fit_ridge
+from nvsd.ridge.dense import RidgeFit, fit_ridge, ridge_norms
+from nvsd.ridge.nystrom import draw_points, fit_nystrom
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 HeldOut = tuple[Array, Array] | list[tuple[Index, Index]]
 
 N_LEVELS = 4  # ν at which elimination and reweighting fit, evenly spread over the grid
-ONE_BY_ONE = 50  # up to so many units every size is tried
+ONE_BY_ONE = 50  # up to this many units every size is tried
 SHRINKAGE = 0.8  # and above, each size is this part of the one before
 
 
@@ -56,6 +56,8 @@ class Task:
     guide_width : float or None
         Of Gaussian kernels that help out a polynomial one. From all samples: every fold has as
         many candidates.
+    loss : QuadraticLoss
+        What fits minimise and candidates are judged by.
     """
 
     X: Array
@@ -73,6 +75,7 @@ class Task:
     n_jobs: int | None
     value_points: int | None = None
     guide_width: float | None = None
+    loss: QuadraticLoss = SQUARED
 
     @cached_property
     def units(self) -> NDArray[np.intp]:
@@ -132,14 +135,18 @@ class Task:
         """The rows at which the kernel sections are, if they are not all."""
         if self.value_points is None or self.value_points >= len(self.X):
             return None
-        return draw_points(ArrayRows(self.X, progress=False), self.value_points, self.seed)
+        return draw_points(self.rows_with_names, self.value_points, self.seed)
 
     def fit(self, support: Mask, kernel: Kernel, nus: Array) -> RidgeFit:
         """Kernel ridge on some inputs, for all ν at once."""
         if self.points is None:
-            return fit_ridge(self.X, self.y, kernel, nus, support)
-        rows = ArrayRows(self.X, self.y, progress=False)
-        return fit_nystrom(rows, self.points, kernel, nus, support)
+            return fit_ridge(self.X, self.y, kernel, nus, support, self.loss)
+        return fit_nystrom(self.rows_with_names, self.points, kernel, nus, support, self.loss)
+
+    @property
+    def rows_with_names(self) -> ArrayRows:
+        """The samples, which were checked at the border, as rows with their names."""
+        return ArrayRows(self.X, self.y, False, features=self.features, checked=True)
 
     def norms(self, support: Mask, kernel: Kernel, nu: float) -> Array:
         """‖∂_a f‖ over the samples, or the points, f kernel ridge on some inputs; 0 for others."""
@@ -149,14 +156,5 @@ class Task:
             return np.asarray(np.sqrt(np.mean(gradient**2, axis=1)))
         if support.any():
             X = np.ascontiguousarray(self.X[:, support])
-            norms[support] = _ridge_norms(X, self.y, kernel.restrict(support), nu)
+            norms[support] = ridge_norms(X, self.y, kernel.restrict(support), nu, self.loss)
         return norms
-
-
-def _ridge_norms(X: Array, y: Array, kernel: Kernel, nu: float) -> Array:
-    """‖∂_a f‖ over the samples, f kernel ridge: O(n² d) once α is known."""
-    K = kernel.K(X)
-    K[np.diag_indices(len(K))] += len(K) * nu
-    alpha = cholesky_solve(cholesky(K), (y - y.mean())[None])[0]
-    gradient = np.asarray(kernel.apply(X, X, alpha)[1])
-    return np.asarray(np.sqrt(np.mean(gradient**2, axis=1)))

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from joblib import Parallel, delayed
 
-from nvsd.kernels import Kernel, widened
+from nvsd.kernels import Kernel
 from nvsd.selection.candidates import Judged, set_errors
 from nvsd.selection.task import Array, Mask, Task
 
@@ -18,7 +18,7 @@ LEAST = 1e-3  # of the root mean square of all norms: a weaker input has no larg
 def with_widths(task: Task, judged: Judged, chosen: int) -> tuple[Task, Judged]:
     """Give the chosen candidate the kernel and ν of least error, a width for each input.
 
-    Folds judge the way to a set; their error for a single set is not put in its place.
+    Folds judge how sets are proposed; their error for a single set is not put in its place.
     """
     support = judged.candidates[chosen].support
     kernel, nu = _choose(task, support)
@@ -64,7 +64,7 @@ def width_per_input(task: Task, support: Mask) -> list[Kernel]:
                 norms = task.norms(support, current, nu)
                 size = np.sqrt(np.mean(norms[support] ** 2)) or 1.0
                 scale = np.where(support, np.maximum(norms / size, LEAST), 1.0)
-                current = widened(kernel, 1.0 / scale)
+                current = kernel.widened(1.0 / scale)
                 found.append(current)
     return found
 

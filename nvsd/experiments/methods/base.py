@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nvsd.experiments.protocol import Experiment, Split
-from nvsd.ridge import RidgeFit, fit_ridge
+from nvsd.ridge.dense import RidgeFit, fit_ridge
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]

@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 from nvsd.experiments.methods.base import Array, Mask, Method, Model, best_refit, lengths
 from nvsd.experiments.methods.paper import N_TAUS, tau_max
 from nvsd.experiments.protocol import Split
-from nvsd.kernel_base import Profile
 from nvsd.kernels import Kernel
+from nvsd.kernels.profile import Profile
 from nvsd.penalties import Lasso
 
 TOL = 1e-3  # of the outer loop: change of f over f, in the norm of the RKHS

@@ -55,8 +55,9 @@ def early_supports(split: Split, bound: BoundPenalty, taus: Array, iterations: i
     for _ in range(iterations):
         v = phi - lam
         z = v + V @ ((V.T @ (h - v)) / (1 + kappa * eigenvalues))
-        blocks = (z + lam).reshape(d, n, -1)
-        new = bound.prox(blocks, taus / (kappa * np.sqrt(n))).reshape(z.shape)
+        blocks = np.moveaxis((z + lam).reshape(d, n, -1), -1, 0)
+        shrunk = bound.prox(blocks, taus / (kappa * np.sqrt(n)))
+        new = np.moveaxis(shrunk, 0, -1).reshape(z.shape)
         lam = lam + z - new
         primal, dual = lengths(z - new), kappa * lengths(new - phi)
         factor = np.where(primal > 10 * dual, 2.0, np.where(dual > 10 * primal, 0.5, 1.0))

@@ -79,7 +79,7 @@ def hsic_sets(X: Array, y: Array) -> list[Mask]:
 
 
 def _hsic(X: Array, y: Array, size: int) -> list[Mask]:
-    """The sets along its path up to so many inputs, or none where its steps go round in circles."""
+    """The sets along its path up to a size, or none where its steps go round in circles."""
     from pyHSICLasso import HSICLasso as Package
 
     d = X.shape[1]

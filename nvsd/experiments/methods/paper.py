@@ -6,14 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nvsd.admm import Status
-from nvsd.continuation import flat_point
 from nvsd.experiments.methods.base import Method, Model, best_refit
 from nvsd.experiments.protocol import Experiment, Split
 from nvsd.kernels import Kernel
 from nvsd.path import nvsd_path
 from nvsd.penalties import ElasticNet, GroupLasso, Lasso, Penalty
-from nvsd.prepare import prepare
+from nvsd.prepared import prepare
+from nvsd.solvers import flat_point, is_certified
 
 MU = (0.1, 0.3, 0.5, 0.7, 0.9)
 N_TAUS = 50
@@ -60,7 +59,7 @@ class PaperNVSD(Method):
                 progress=False,
             )
             supports += list(path["support"].values.reshape(-1, split.X.shape[1]))
-            converged.append(float(np.mean(path["status"].values != int(Status.MAX_ITER))))
+            converged.append(float(np.mean(is_certified(path["status"].values))))
         return best_refit(split, supports, converged=float(np.mean(converged)))
 
     def applies(self, experiment: Experiment, groups: bool) -> bool:

@@ -1,0 +1,1 @@
+"""What the user gave: checked once, with names, as rows that are read a block at a time."""

@@ -1,0 +1,109 @@
+"""A file from which an interrupted sum over rows goes on."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+from zipfile import BadZipFile
+
+import numpy as np
+
+from nvsd.data.sums import Moments
+from nvsd.data.tally import Block, Tally
+
+SHARE = 0.1  # of the time that may go into writing the file
+
+
+REMEDY = "delete it, or give another name."
+
+
+class Checkpoint(Tally):
+    """A sum of Moments that is kept in a file, with the marks of the blocks that are in it.
+
+    The file is written under another name and renamed, so there is never half of one. It stays
+    when all blocks are in it: the moments depend neither on ν nor on the penalty.
+
+    Parameters
+    ----------
+    path : path
+        The file, usually something.npz.
+    problem : dict
+        What else the moments depend on; a file of another problem is refused.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], problem: dict[str, Any]) -> None:
+        super().__init__()
+        self._path, self._problem = Path(path), json.dumps(problem, sort_keys=True)
+        if not self._path.parent.is_dir():
+            raise ValueError(
+                f"directory {self._path.parent} of the checkpoint does not exist; create it, or "
+                "give another name."
+            )
+        self._seen = 0
+        self._wait_until = 0.0
+
+    def __enter__(self) -> Self:
+        """Read the file, if there is one."""
+        if not self._path.exists():
+            return self
+        try:
+            with open(self._path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
+                problem, marks = str(file["problem"]), tuple(str(mark) for mark in file["marks"])
+                values = [file[field.name][()] for field in fields(Moments)]
+        except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
+            raise ValueError(f"{self._path} cannot be read as a checkpoint; {REMEDY}") from error
+        if problem != self._problem:
+            raise ValueError(
+                f"{self._path} was made with another kernel, scale or inputs; {REMEDY}"
+            )
+        self._state = (Moments(*values), marks)
+        return self
+
+    def add(self, block: Block, job: Callable[[Any, Any], Any]) -> None:
+        """Take in a block, unless the file has it."""
+        marks, mark = self._state[1], block.mark()
+        if self._seen == len(marks):
+            self._state = (self._with(block, job), (*marks, mark))
+            if time.monotonic() > self._wait_until:
+                self._save()
+        elif mark != marks[self._seen]:
+            raise ValueError(
+                f"block {self._seen} is not the one that {self._path} was made from; {REMEDY}"
+            )
+        self._seen += 1
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Write the file, also when the pass was interrupted."""
+        saved = len(self._state[1])
+        if self._seen == saved > 0:
+            self._save()
+        elif kind is None and self._seen < saved:
+            raise ValueError(
+                f"{self._path} was made from {saved} blocks, and there are {self._seen}; {REMEDY}"
+            )
+
+    def _save(self) -> None:
+        start = time.monotonic()
+        temporary = self._path.with_name(f"{self._path.name}.part")
+        total, marks = self._state
+        values = {field.name: getattr(total, field.name) for field in fields(Moments)}
+        try:
+            with open(temporary, "wb") as file:
+                np.savez(file, problem=self._problem, marks=np.array(marks), **values)
+            os.replace(temporary, self._path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+        end = time.monotonic()
+        self._wait_until = end + (end - start) / SHARE

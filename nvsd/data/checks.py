@@ -1,0 +1,189 @@
+"""Checks of what the user gave; each failure is a ValueError of one sentence."""
+
+from __future__ import annotations
+
+import math
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from nvsd.data.names import column_names
+from nvsd.tolerances import EPS, LARGEST_SAMPLE
+
+Array = NDArray[np.float64]
+
+
+Index = NDArray[np.intp]
+
+
+def is_number(value: object, kind: type = Real) -> bool:
+    """Whether the value is a number of this kind; True and False are not."""
+    return isinstance(value, kind) and not isinstance(value, bool)
+
+
+def check_positive(name: str, value: Any) -> float:
+    """Return a positive finite number as float."""
+    if not is_number(value) or not 0 < value < math.inf:
+        raise ValueError(f"{name} = {value!r} is not allowed; give a positive finite number.")
+    return float(value)
+
+
+def check_count(name: str, value: object) -> int:
+    """Return a positive integer."""
+    if not is_number(value, Integral) or value < 1:  # type: ignore[operator]
+        raise ValueError(f"{name} = {value!r} is not allowed; give a positive integer.")
+    return int(value)  # type: ignore[call-overload, no-any-return]
+
+
+def check_seed(value: object, name: str = "random_state") -> int:
+    """Return an integer that numbers are drawn by."""
+    if not is_number(value, Integral) or value < 0:  # type: ignore[operator]
+        raise ValueError(f"{name} = {value!r} is not a seed; give an integer >= 0.")
+    return int(value)  # type: ignore[call-overload, no-any-return]
+
+
+def check_flag(name: str, value: object) -> bool:
+    """Return True or False; a text such as "no" is neither."""
+    if not isinstance(value, bool | np.bool_ | Integral) or value not in (0, 1):
+        raise ValueError(f"{name} = {value!r} is not allowed; give True or False.")
+    return bool(value)
+
+
+def _real(values: ArrayLike, name: str) -> Array:
+    """Return an array of real numbers."""
+    try:
+        array = np.asanyarray(values)
+        # Casting would drop the imaginary part.
+        if np.iscomplexobj(array):
+            raise TypeError("complex")
+        if isinstance(array, np.ma.MaskedArray):
+            array = np.ma.filled(array.astype(float), np.nan)
+        return np.asarray(array, dtype=float)
+    except (TypeError, ValueError) as error:
+        if hasattr(values, "isna") and np.any(values.isna()):
+            raise ValueError(f"{name} holds NaN or infinite values; give finite numbers.") from None
+        raise ValueError(
+            f"{name} holds something other than numbers{_odd_column(values)}; give numbers."
+        ) from error
+
+
+def _odd_column(table: Any) -> str:
+    """Where a DataFrame holds something other than numbers."""
+    for a, column in enumerate(getattr(table, "columns", ()) if hasattr(table, "iloc") else ()):
+        try:
+            np.asarray(table.iloc[:, a], dtype=float)
+        except (TypeError, ValueError):
+            return f" in column {str(column)!r}"
+    return ""
+
+
+def check_points(X: ArrayLike, name: str = "X") -> Array:
+    """Return points as an array (rows, inputs) of finite numbers."""
+    points = _real(X, name)
+    if points.ndim != 2 or 0 in points.shape:
+        raise ValueError(
+            f"{name} has shape {points.shape}; give two dimensions, rows of samples by inputs."
+        )
+    if not (finite := np.isfinite(points)).all():
+        row, column = np.argwhere(~finite)[0]
+        names = column_names(X)
+        place = f"column {column if names is None else repr(names[column])}"
+        raise ValueError(
+            f"{name} holds NaN or infinite values, the first in row {row} of {place}; give finite "
+            "numbers."
+        )
+    return points
+
+
+def check_pair(X: ArrayLike, Y: ArrayLike | None) -> tuple[Array, Array]:
+    """Return two sets of points with the same inputs; they are one object if Y is None or X."""
+    A = check_points(X)
+    B = A if Y is None or Y is X else check_points(Y, "the second set of points")
+    if A.shape[1] != B.shape[1]:
+        raise ValueError(
+            f"the points have {A.shape[1]} and {B.shape[1]} inputs; give both the same inputs."
+        )
+    return A, B
+
+
+def check_samples(X: ArrayLike) -> Array:
+    """Return the samples as a contiguous array of at least two rows."""
+    points = check_points(X)
+    if len(points) < 2:
+        raise ValueError(f"X has {len(points)} row; give at least 2 samples.")
+    if np.abs(points).max() > LARGEST_SAMPLE:
+        raise ValueError(
+            f"X holds values beyond {LARGEST_SAMPLE:g}, whose squares leave the range of "
+            "floating-point numbers; give X in other units."
+        )
+    return np.ascontiguousarray(points)
+
+
+def check_non_negative(name: str, value: object) -> float:
+    """Return a finite number that is not negative."""
+    if not is_number(value) or not 0 <= value < math.inf:  # type: ignore[operator]
+        raise ValueError(f"{name} = {value!r} is not allowed; give a finite number >= 0.")
+    return float(value)  # type: ignore[arg-type]
+
+
+def check_target(y: ArrayLike, n: int) -> Array:
+    """Return y as n finite numbers."""
+    target = _real(y, "y")
+    if target.ndim == 2 and target.shape[1] == 1:
+        target = target[:, 0]
+    if target.shape != (n,):
+        raise ValueError(f"y has shape {target.shape} for {n} rows of X; give one number per row.")
+    if not np.isfinite(target).all():
+        raise ValueError("y holds NaN or infinite values; give finite numbers.")
+    return target
+
+
+def check_splits(cv: Any, n: int) -> list[tuple[Index, Index]]:
+    """Return folds (train, test) of n rows as numbers of rows."""
+    try:
+        folds = [(np.asarray(train), np.asarray(test)) for train, test in cv]
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"cv = {cv!r} is not allowed; give a number of folds, a splitter, or pairs of indices."
+        ) from error
+    if not folds:
+        raise ValueError("cv has no folds; give some, and an iterator that was not used before.")
+    checked = []
+    for number, (train, test) in enumerate(folds):
+        train, test = (
+            np.flatnonzero(part) if part.dtype == bool and part.shape == (n,) else part
+            for part in (train, test)
+        )
+        for part, kind, least in ((train, "training", 2), (test, "test", 1)):
+            if part.ndim != 1:
+                raise ValueError(
+                    f"fold {number} of cv has {kind} rows that are not a list; give row indices."
+                )
+            if len(part) < least:
+                raise ValueError(
+                    f"fold {number} of cv has {part.size} {kind} rows; give other folds, or more "
+                    f"samples, so that there are {least} at least."
+                )
+            if part.dtype.kind not in "iu" or part.min() < -n or part.max() >= n:
+                raise ValueError(
+                    f"fold {number} of cv has {kind} rows that are not indices below {n}; "
+                    "give row indices."
+                )
+        checked.append((train, test))
+    return checked
+
+
+def refuse_rounding(nu: float, largest: float) -> None:
+    """Refuse a ν below the rounding errors of a kernel: no program could tell what it asks for."""
+    if not math.isfinite(largest):
+        raise ValueError(
+            "the values of the kernel are too large for floating-point numbers; standardize X."
+        )
+    rounding = EPS * largest
+    if 0 < nu < rounding:
+        raise ValueError(
+            f"nu = {nu:g} is lost in the rounding errors of the kernel, whose values are up to "
+            f"{largest:.0e}; standardize X, or give nu >= {rounding:.0e}."
+        )

@@ -1,0 +1,57 @@
+"""Mean and spread of the inputs, summed over rows: the one standardiser."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nvsd.tolerances import CONSTANT_INPUT
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """Mean and spread of each input over n rows.
+
+    Attributes
+    ----------
+    n : int
+    mean, square, largest : (d,) arrays
+        Mean, Σ(x − mean)², and the largest |x|.
+    """
+
+    n: int
+    mean: Array
+    square: Array
+    largest: Array
+
+    @classmethod
+    def of(cls, X: Array, y: Array | None = None) -> Spread:
+        """Those of the rows of X."""
+        mean = X.mean(axis=0)
+        return cls(len(X), mean, ((X - mean) ** 2).sum(axis=0), np.abs(X).max(axis=0))
+
+    def __add__(self, other: Spread) -> Spread:
+        n = self.n + other.n
+        apart = other.mean - self.mean
+        return Spread(
+            n,
+            self.mean + apart * (other.n / n),
+            self.square + other.square + apart**2 * (self.n * other.n / n),
+            np.maximum(self.largest, other.largest),
+        )
+
+    @property
+    def scale(self) -> Array:
+        """Standard deviations; a constant input keeps 1: its rounding must not be blown up."""
+        deviation = np.sqrt(self.square / self.n)
+        return np.where(deviation > CONSTANT_INPUT * self.largest, deviation, 1.0)
+
+
+def standardized(X: Array) -> Array:
+    """X with mean 0 and variance 1 in each column; a constant column is only centred."""
+    spread = Spread.of(X)
+    return np.asarray((X - spread.mean) / spread.scale)

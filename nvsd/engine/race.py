@@ -1,0 +1,176 @@
+"""A race of configurations: all run on the same rows and are compared on others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nvsd.engine.features import Base, Bases, Scaler, Units
+from nvsd.engine.reweight import Round, reweight
+from nvsd.engine.scan import Scan, cosines, scan
+
+Array = NDArray[Any]
+Index = NDArray[np.intp]
+
+# Widths in standard deviations: fine enough for a sine of four periods, and nearly straight.
+FINE, MIDDLE, SMOOTH = (Base(0.3),), (Base(0.7),), (Base(1.5),)
+LINE, ROUGH = (Base(1.5, linear=0.5),), (Base(1.0, rough=True),)
+BOTH = (Base(0.3), Base(1.5, linear=0.5))  # each input finds its own width
+
+EARLY, ROUNDS = 2, 4  # rounds that all configurations get, and that the leaders get
+FINALISTS, RETRIED = 3, 4  # leaders that go on, and that meet again on a second split
+CHANCE_WEIGHT = 0.5  # of inputs that came by chance, where 1 is as good as the largest by chance
+PAIRS_IN, MAINS_IN = 10, 10  # pairs and single inputs that a start from the scan holds
+JOINT = 2  # rounds of two configurations together
+
+
+@dataclass(frozen=True)
+class Config:
+    """Bases, order, scale s of the weights, start ("flat", "scan" or "joint") and rounds."""
+
+    bases: Bases
+    order: int
+    s: float
+    start: str
+    rounds: int
+
+
+FIRST = (
+    *(Config(bases, 1, 1.0, "flat", EARLY) for bases in (FINE, SMOOTH, LINE)),
+    *(Config(bases, 2, 0.5, "flat", EARLY) for bases in (MIDDLE, SMOOTH, LINE)),
+    Config(LINE, 3, 0.5, "flat", EARLY),
+    *(Config(bases, 2, 1.0, "scan", EARLY) for bases in (FINE, MIDDLE, SMOOTH, LINE, ROUGH, BOTH)),
+)
+
+
+def variants(c: Config) -> list[Config]:
+    """Neighbours of the leader: other scales of the weights, the next order, the other start."""
+    other = replace(c, start="scan" if c.start == "flat" else "flat")
+    if c.order == 1:
+        return [other, *(replace(c, bases=b, start="scan") for b in (MIDDLE, ROUGH, BOTH))]
+    near = [replace(c, s=c.s / 4), replace(c, s=2 * c.s), replace(c, order=5 - c.order)]
+    # BOTH from a flat start is slow, and seldom the best.
+    return near if c.bases == BOTH else [*near, other]
+
+
+class Bench:
+    """The data of one ranking: features for each base, made once."""
+
+    def __init__(self, X: Array, y: Array) -> None:
+        self.X, self.y, self.C, self.scaler = X, y, cosines(X), Scaler.fit(X)
+        self._units: dict[Bases, Units] = {}
+
+    def units(self, bases: Bases) -> Units:
+        """The features of these bases."""
+        if bases not in self._units:
+            self._units[bases] = Units.make(self.X, bases, self.scaler)
+        return self._units[bases]
+
+
+class Race:
+    """Configurations on some rows, compared on others; every round is kept.
+
+    Parameters
+    ----------
+    rows, held : index arrays
+        Where weights are found, and where errors are taken; None: leave-one-out errors.
+    target : (n,) array
+        y, or what another configuration has left of it.
+    """
+
+    def __init__(self, bench: Bench, rows: Index, held: Index | None, target: Array) -> None:
+        self.bench, self.rows, self.held, self.target = bench, rows, held, target
+        self.runs: dict[Config, list[Round]] = {}
+        self._features: dict[Bases, tuple[Array, tuple[Array, Array] | None]] = {}
+        self._start: Array | None = None
+        self._lam: dict[int, float] = {}
+
+    def features(self, bases: Bases) -> tuple[Array, tuple[Array, Array] | None]:
+        """Features of the rows, and features and target of the rows held out."""
+        if bases not in self._features:
+            Phi = self.bench.units(bases).Phi
+            if self.held is None:
+                self._features[bases] = Phi[self.rows], None
+            else:  # single precision is enough to compare, and twice as fast
+                held = Phi[self.held].astype(np.float32), self.target[self.held]
+                self._features[bases] = Phi[self.rows].astype(np.float32), held
+        return self._features[bases]
+
+    def run(self, c: Config) -> list[Round]:
+        """Take a configuration to its number of rounds."""
+        done = self.runs.setdefault(replace(c, rounds=0), [])
+        more = c.rounds - len(done)
+        if more > 0 and (not done or done[-1].effect.any()):
+            eta = done[-1].effect if done else self.start(c)
+            lam = done[-1].fit.lam if done else self._lam.get(c.order)
+            Phi, held = self.features(c.bases)
+            done += reweight(Phi, self.target[self.rows], c.order, c.s, eta, more, held, lam)
+            self._lam[c.order] = done[-1].fit.lam
+        return done
+
+    def round(self, c: Config) -> Round:
+        """The last round of a configuration, or the one before it had nothing left to weigh."""
+        done = self.run(c)
+        return done[min(c.rounds, len(done)) - 1]
+
+    def leaders(self) -> list[Config]:
+        """Configurations by the least error of their rounds."""
+        return sorted(self.runs, key=lambda c: min(each.error for each in self.runs[c]))
+
+    def start(self, c: Config) -> Array:
+        """The weights that a configuration starts from."""
+        d = self.bench.X.shape[1]
+        if c.start == "flat":
+            return np.ones(d * len(c.bases))
+        if self._start is None:
+            y = self.target[self.rows]
+            self._start = start_weights(scan(self.bench.C[:, self.rows], y, self._left(y)), d)
+        return np.tile(self._start, len(c.bases))
+
+    def _left(self, y: Array) -> Array:
+        """Leave-one-out residual of the best additive fit so far."""
+        fits = [each for c, runs in self.runs.items() if c.order == 1 for each in runs]
+        if fits:
+            errors = min(fits, key=lambda each: each.error).fit.errors
+            if np.isfinite(errors).all() and errors.var() < y.var():
+                return errors
+        return np.asarray(y - y.mean())
+
+    def residual(self, c: Config) -> Race:
+        """A race for what this configuration leaves: leave-one-out and held errors."""
+        last = self.round(c)
+        target = np.zeros_like(self.target)
+        target[self.rows] = last.fit.errors
+        if self.held is not None:
+            target[self.held] = last.held
+        return Race(self.bench, self.rows, self.held, target)
+
+
+def start_weights(found: Scan, d: int) -> Array:
+    """Weights on the inputs of the best pairs and main effects: what chance does not explain.
+
+    The largest of N normal scores is about √(2 log N); what is above it is the weight, so that one
+    clear pair is not drowned by twenty inputs that came along.
+    """
+    start = np.zeros(d)
+    chance = np.sqrt(2 * np.log(max(d * (d - 1) / 2, 2)))
+    for score, a, b in found.pairs[:PAIRS_IN]:
+        start[[a, b]] = np.maximum(start[[a, b]], max(score - chance + 1, CHANCE_WEIGHT))
+    best = np.argsort(-found.main, kind="stable")[:MAINS_IN]
+    above = found.main[best] - np.sqrt(2 * np.log(max(d, 2))) + 1
+    start[best] = np.maximum(start[best], np.maximum(above, CHANCE_WEIGHT))
+    return start
+
+
+def joint(race: Race, first: Config, second: Config, left: Race) -> tuple[Config, Round]:
+    """Both together: units of both, weights that start at the effects which each one found."""
+    one, two = race.round(first), left.run(second)[-1]
+    start = np.concatenate([one.effect, two.effect])
+    bases, order = first.bases + second.bases, max(first.order, second.order)
+    both = Config(bases, order, first.s, "joint", JOINT)
+    Phi, held = race.features(bases)
+    y, lam = race.target[race.rows], race.run(first)[-1].fit.lam
+    return both, reweight(Phi, y, order, both.s, start, JOINT, held, lam)[-1]

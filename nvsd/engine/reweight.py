@@ -1,0 +1,93 @@
+"""Reweighted kernel ridge: fit, measure every unit's total effect, weigh by it, repeat."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nvsd.engine.kernel import gram, total_effects
+from nvsd.ridge.leave_one_out import LooFit, best_loo_ridge
+
+Array = NDArray[Any]
+
+REST = 0.02  # of the largest weight: units below it rest, which changes no ranking
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """One fit.
+
+    Attributes
+    ----------
+    eta : (units,) array
+        The weights.
+    effect : (units,) array
+        sd(t_u), the weights of the next round.
+    fit : LooFit
+    held : (m,) array or None
+        Errors on the rows held out.
+    """
+
+    eta: Array
+    effect: Array
+    fit: LooFit
+    held: Array | None
+
+    @property
+    def error(self) -> float:
+        """Mean squared error on the rows held out, or leave-one-out where there are none."""
+        return self.fit.error if self.held is None else float(np.mean(np.square(self.held)))
+
+
+def scaled(eta: Array, s: float) -> Array:
+    """Weights with sum of squares s², the small ones at rest."""
+    top = float(eta.max(initial=0.0))
+    if top <= 0:
+        return np.full(len(eta), s / np.sqrt(len(eta)))
+    eta = np.where(eta >= REST * top, eta, 0.0)
+    return np.asarray(eta * (s / np.sqrt(np.sum(eta**2))))
+
+
+def one_round(
+    Phi: Array,
+    y: Array,
+    order: int,
+    eta: Array,
+    lam: float | None = None,
+    held: tuple[Array, Array] | None = None,
+    effects: bool = True,
+) -> Round:
+    """Fit with these weights; total effects at the samples; errors at rows held out."""
+    active = np.flatnonzero(eta > 0)
+    A, w = Phi[:, active], eta[active]
+    known = gram(A, A, w, order)
+    fit = best_loo_ridge(known.K, y, lam)
+    effect, errors = np.zeros(len(eta)), None
+    if effects:
+        effect[active] = total_effects(known, A, w, fit.alpha).std(axis=0, dtype=float)
+    if held is not None:
+        errors = held[1] - fit.mean - gram(held[0][:, active], A, w, order).K @ fit.alpha
+    return Round(eta, effect, fit, errors)
+
+
+def reweight(
+    Phi: Array,
+    y: Array,
+    order: int,
+    s: float,
+    eta: Array,
+    rounds: int,
+    held: tuple[Array, Array] | None = None,
+    lam: float | None = None,
+) -> list[Round]:
+    """Several rounds of fit and η_u ← sd(t_u), scaled to Σ η_u² = s²."""
+    done: list[Round] = []
+    for _ in range(rounds):
+        done.append(one_round(Phi, y, order, scaled(eta, s), lam, held))
+        eta, lam = done[-1].effect, done[-1].fit.lam
+        if not eta.any():
+            break
+    return done

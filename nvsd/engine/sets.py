@@ -1,0 +1,66 @@
+"""Fits on some of the inputs, with the features and the configuration of a ranking."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nvsd.engine.features import Units
+from nvsd.engine.kernel import gram
+from nvsd.engine.ranking import Ranking
+from nvsd.engine.reweight import Round, one_round, scaled
+
+Array = NDArray[Any]
+Index = NDArray[np.intp]
+
+ROUNDS, MANY = 2, 400  # of reweighting inside a set; one above MANY rows, where it is dear
+FLOOR = 0.1  # of the largest effect: no input of a set starts with less
+
+
+@dataclass(frozen=True, eq=False)
+class SetFit:
+    """f = mean + k(·, X) α on some inputs of X."""
+
+    inputs: Index
+    units: Units
+    order: int
+    round: Round
+
+    def predict(self, X: Array) -> Array:
+        """Predictions at new rows, which have all inputs."""
+        eta = self.round.eta
+        used = np.flatnonzero(self.units.per_input(eta) > 0)
+        units, eta = self.units.take(used), eta[self.units.of(used)]
+        K = gram(units.at(X[:, self.inputs[used]]), units.Phi, eta, self.order).K
+        return np.asarray(self.round.fit.mean + K @ self.round.fit.alpha)
+
+
+def floored(effect: Array) -> Array:
+    """Effects of which none is far below the largest: in a set every input has its chance."""
+    return np.asarray(np.maximum(effect, FLOOR * effect.max(initial=0.0)) + 1e-12)
+
+
+def fit_set(ranking: Ranking, y: Array, inputs: Index, lam: float | None = None) -> SetFit:
+    """A fit on some inputs of a ranking, with weights that start at their effects."""
+    units = ranking.units.take(np.searchsorted(ranking.columns, inputs))
+    eta, config = floored(ranking.effects(inputs)), ranking.config
+    lam = ranking.last.fit.lam if lam is None else lam
+    few, best = len(y) <= MANY, None
+    for _ in range(ROUNDS if few else 1):
+        weights = scaled(eta, config.s)
+        now = one_round(units.Phi, y, config.order, weights, lam, effects=few)
+        if best is None or now.fit.error < best.fit.error:
+            best = now
+        eta, lam = now.effect, now.fit.lam
+        if not eta.any():
+            break
+    assert best is not None
+    return SetFit(inputs, units, config.order, best)
+
+
+def fit_all(ranking: Ranking) -> SetFit:
+    """The fit on all inputs that made the ranking."""
+    return SetFit(ranking.columns, ranking.units, ranking.config.order, ranking.last)

@@ -1,0 +1,154 @@
+"""`SelectiveRegressor`: `nvsd.select` and its refit, with the manners of scikit-learn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from nvsd.estimators.base import Array, DerivativeSelector
+from nvsd.kernels import Kernel
+from nvsd.penalties import Groups
+from nvsd.selection import select
+
+
+class SelectiveRegressor(DerivativeSelector):
+    """Nonlinear regression that finds out which inputs y depends on.
+
+    `nvsd.select` ranks the inputs, judges nested sets of them on held-out rows, and refits
+
+        f_S = argmin (1/n) Σ_i (y_i − f(x_i))² + ν ‖f‖²   over the f that depend on S only.
+
+    By default there is no kernel, width or penalty to choose.
+
+    Parameters
+    ----------
+    method : str
+        As for `nvsd.select`.
+    kernel : {"gaussian", "matern", "polynomial", "linear"} or Kernel, optional
+        Of all methods but "anova", which has its own.
+    groups : sequence or mapping, optional
+        One label per input, or {group: inputs}; groups are kept or dropped as a whole.
+    keep : sequence
+        Inputs that are always in, by name or number.
+    k : int, optional
+        The exact number of inputs, or groups, to select.
+    cv : int, splitter, or sequence of (train, test)
+        Folds; an integer means shuffled ones, by random_state.
+    rule : str, optional
+        As for `nvsd.select`.
+    standardize : bool
+        For methods other than "anova": whether inputs are scaled to unit variance.
+    random_state : int
+        Seed of folds and subsamples.
+    n_jobs : int, optional
+        Folds done at once, through joblib.
+    options : mapping, optional
+        Further arguments of `nvsd.select`.
+
+    Attributes
+    ----------
+    selection_ : Selection
+        All that `nvsd.select` returned.
+    support_ : (d,) bool array
+        The inputs selected: those that explain y.
+    ranking_ : Series
+        One number for every input, best first.
+    derivative_norms_ : (d,) array
+        ‖∂_a f‖ of the refit over the samples; 0 for inputs that were dropped.
+    n_features_in_ : int
+    feature_names_in_ : array of str
+        Only if the columns of X have names.
+
+    Notes
+    -----
+    `predict` uses the fit of least error, which may use more inputs than `support_`;
+    ``selection_.predicts_with`` says which.
+
+    Examples
+    --------
+    >>> import nvsd
+    >>> data = nvsd.datasets.make_e2(70, seed=0)
+    >>> model = nvsd.SelectiveRegressor().fit(data.X, data.y)
+    >>> model.transform(data.X).shape == (70, model.support_.sum())
+    True
+    """
+
+    def __init__(
+        self,
+        method: str = "auto",
+        *,
+        kernel: str | Kernel | None = None,
+        groups: Groups | None = None,
+        keep: Sequence[Any] = (),
+        k: int | None = None,
+        cv: Any = 5,
+        rule: str | None = None,
+        standardize: bool = True,
+        random_state: int = 0,
+        n_jobs: int | None = None,
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.method = method
+        self.kernel = kernel
+        self.groups = groups
+        self.keep = keep
+        self.k = k
+        self.cv = cv
+        self.rule = rule
+        self.standardize = standardize
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.options = options
+
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        validation: tuple[ArrayLike, ArrayLike] | None = None,
+    ) -> Self:
+        """Fit to the samples.
+
+        Parameters
+        ----------
+        X : (n, d) array or DataFrame
+        y : (n,) array
+        validation : (X_val, y_val), optional
+            Held-out data that judge instead of cross-validation; the fits use X alone.
+
+        Returns
+        -------
+        SelectiveRegressor
+            Itself.
+        """
+        data, held_out = self._data(X, y), self._held_out(validation)
+        folds = min(self.cv, len(data.y)) if isinstance(self.cv, int) else self.cv
+        self.selection_ = select(
+            data.rows,
+            method=self.method,
+            kernel=None if self.kernel is None else self._kernel(data.X),
+            groups=self.groups,
+            keep=self.keep,
+            k=self.k,
+            validation=None if held_out is None else (held_out.X, held_out.y),
+            cv=folds,
+            rule=self.rule,
+            standardize=self.standardize,
+            random_state=self.random_state,
+            n_jobs=self.n_jobs,
+            **(self.options or {}),
+        )
+        self.support_ = self.selection_.support
+        self.ranking_ = self.selection_.ranking
+        history = self.selection_.history
+        chosen = history.isel(step=history.attrs["chosen"])
+        self.derivative_norms_ = chosen["derivative_norm"].values
+        return self
+
+    def _predict(self, X: Array) -> Array:
+        return self.selection_.predict(X)
+
+    def _gradient(self, X: Array) -> Array:
+        return np.asarray(self.selection_.predictor.gradient(X).T)

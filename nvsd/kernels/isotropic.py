@@ -1,0 +1,119 @@
+"""Kernels of the distance: Gaussian, Matérn, rational quadratic."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.spatial.distance import cdist
+
+from nvsd.data.checks import check_positive
+from nvsd.kernels.base import Kernel
+from nvsd.kernels.blocks import Array
+from nvsd.kernels.profile import Profile
+
+Width = float | tuple[float, ...]
+
+
+class Isotropic(Profile):
+    """k(x, x') = h(s), s = |(x - x') / width|^2 / 2, with one width or one per input.
+
+    A subclass is a frozen dataclass with a field ``width`` and a method ``profile``.
+    """
+
+    p, q = 1.0, -1.0
+    width: Width
+
+    def __post_init__(self) -> None:
+        if np.ndim(self.width) == 0:
+            width: Width = check_positive("width", self.width)
+        else:
+            width = tuple(check_positive("width", w) for w in np.asarray(self.width).tolist())
+        if width == ():
+            raise ValueError("width is empty; give one positive number, or one per input.")
+        object.__setattr__(self, "width", width)
+
+    def _geometry(self, X: Array, Y: Array) -> tuple[Array, Array, Array, Array]:
+        w, d = np.asarray(self.width), X.shape[1]
+        if w.shape not in ((), (d,)):
+            raise ValueError(
+                f"there are {w.size} widths for {d} inputs; give one width, or one per input."
+            )
+        # A shift changes no distance, but far from the origin products would lose digits.
+        centre = Y.mean(axis=0)
+        U = (X - centre) / w
+        V = U if Y is X else (Y - centre) / w
+        t = cdist(U, V, "sqeuclidean")
+        t /= 2
+        return np.broadcast_to(w, d), U, V, t
+
+    def widened(self, factor: float | Array) -> Kernel:
+        """Return the kernel with its width multiplied, by one factor or one per input."""
+        width = factor * np.asarray(self.width)
+        return replace(self, width=width)  # type: ignore[call-arg]  # subclasses have it
+
+    def restrict(self, features: ArrayLike) -> Kernel:
+        """Return the kernel on a subset of the inputs: indices, or a boolean mask."""
+        if isinstance(self.width, float):
+            return self
+        try:
+            width = np.asarray(self.width)[np.atleast_1d(features)]
+        except IndexError as error:
+            raise ValueError(
+                f"features = {features!r} do not fit {len(self.width)} widths; "
+                "give indices of inputs, or a boolean mask over all of them."
+            ) from error
+        return replace(self, width=tuple(width))  # type: ignore[call-arg]  # subclasses have it
+
+
+@dataclass(frozen=True)
+class Gaussian(Isotropic):
+    """k(x, x') = exp(-|(x - x') / width|^2 / 2), with one width or one per input."""
+
+    width: Width = 4.0
+    short_name: ClassVar[str] = "gaussian"
+
+    def profile(self, t: Array) -> tuple[Array, Array, Array]:
+        """h(s) = exp(-s)."""
+        h = np.exp(-t)
+        return h, -h, h
+
+    def normal_mean(self, x: Array) -> tuple[Array, Array]:
+        """m(x) = w (w² + 1)^(-1/2) exp(-x²/(2(w² + 1))), in closed form."""
+        square = float(np.max(self.width)) ** 2
+        m = np.sqrt(square / (square + 1)) * np.exp(-0.5 * x**2 / (square + 1))
+        return m, -x / (square + 1) * m
+
+
+@dataclass(frozen=True)
+class Matern52(Isotropic):
+    """k(x, x') = (1 + q + q^2/3) exp(-q), q = sqrt(5) |(x - x') / width|."""
+
+    width: Width = 1.0
+    short_name: ClassVar[str] = "matern"
+
+    def profile(self, t: Array) -> tuple[Array, Array, Array]:
+        """h(s) = (1 + q + q^2/3) exp(-q), q = sqrt(10 s)."""
+        q = np.sqrt(10 * t)
+        decay = np.exp(-q)
+        return (1 + q + q * q / 3) * decay, -5 / 3 * (1 + q) * decay, 25 / 3 * decay
+
+
+@dataclass(frozen=True)
+class RationalQuadratic(Isotropic):
+    """k(x, x') = (1 + s/alpha)^(-alpha), s = |(x - x') / width|^2 / 2, alpha > 0."""
+
+    alpha: float = 1.0
+    width: Width = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "alpha", check_positive("alpha", self.alpha))
+
+    def profile(self, t: Array) -> tuple[Array, Array, Array]:
+        """h(s) = (1 + s/alpha)^(-alpha)."""
+        base = 1 + t / self.alpha
+        h = base**-self.alpha
+        return h, -h / base, (1 + 1 / self.alpha) * h / base**2

@@ -1,0 +1,64 @@
+"""Products with the Gram blocks of a kernel at fixed points, in O(n²d) and without forming them.
+
+Of f = Σ_j α_j k(x_j, ·) + Σ_aj β_aj ∂_a k(x_j, ·), the values at the points are Kα + Dᵀβ and the
+gradient is Dα + Lβ.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from nvsd.kernels import blocks
+from nvsd.kernels.blocks import Accumulates, Array
+
+
+class Products(Protocol):
+    """D and L at fixed points; α is (n,), β and the gradient are (d, n)."""
+
+    def values(self, beta: Array) -> tuple[Array, Any]:
+        """Dᵀβ, and what `gradient` needs to know of β."""
+        ...
+
+    def gradient(self, alpha: Array, of_beta: Any = None) -> Array:
+        """Dα + Lβ, or Dα alone."""
+        ...
+
+
+class AppliedProducts:
+    """By evaluation of f, for a kernel that offers nothing faster."""
+
+    def __init__(self, kernel: Accumulates, X: Array, factor: float) -> None:
+        self._kernel, self._X, self._factor = kernel, X, factor
+
+    def values(self, beta: Array) -> tuple[Array, Array]:
+        """Dᵀβ, and β."""
+        f, _ = blocks.evaluate(
+            self._kernel, self._X, self._X, None, beta[:, :, None], gradient=False
+        )
+        return self._factor * f[:, 0], beta
+
+    def gradient(self, alpha: Array, of_beta: Array | None = None) -> Array:
+        """Dα + Lβ, or Dα alone."""
+        beta = None if of_beta is None else of_beta[:, :, None]
+        _, slopes = blocks.evaluate(self._kernel, self._X, self._X, alpha[:, None], beta)
+        return self._factor * slopes[:, :, 0]
+
+
+class SumProducts:
+    """A sum of kernels."""
+
+    def __init__(self, parts: list[Products]) -> None:
+        self._parts = parts
+
+    def values(self, beta: Array) -> tuple[Array, list[Any]]:
+        """Dᵀβ, and what each part needs to know of β."""
+        f, known = zip(*(part.values(beta) for part in self._parts), strict=True)
+        return np.sum(f, axis=0), list(known)
+
+    def gradient(self, alpha: Array, of_beta: list[Any] | None = None) -> Array:
+        """Dα + Lβ, or Dα alone."""
+        known = [None] * len(self._parts) if of_beta is None else of_beta
+        pairs = zip(self._parts, known, strict=True)
+        return np.asarray(np.sum([part.gradient(alpha, of) for part, of in pairs], axis=0))

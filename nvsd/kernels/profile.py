@@ -1,0 +1,119 @@
+"""Kernels that are a scalar function of one number: their geometry and the chain rule."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import ClassVar
+
+import numpy as np
+
+from nvsd.kernels.base import Kernel
+from nvsd.kernels.blocks import Array, Block
+from nvsd.kernels.products import Products
+from nvsd.linalg import product
+
+
+class Profile(Kernel):
+    """k(x, x') = h(t), a scalar function of one number t(x, x').
+
+    Half a squared distance (`Isotropic`) and x.x' (`DotProduct`) share one geometry; with
+    z = x / width it is::
+
+        t = p (|z|^2 + |z'|^2) / 2 + q z.z'      isotropic p = 1, q = -1; dot product p = 0, q = 1
+        dt/dx_a = (p z_a + q z'_a) / width_a     d^2 t / (dx_a dx'_b) = q 1[a = b] / width_a^2
+
+    and the chain rule gives all the rest.
+    """
+
+    p: ClassVar[float]
+    q: ClassVar[float]
+
+    @abstractmethod
+    def profile(self, t: Array) -> tuple[Array, Array, Array]:
+        """Return h(t), h'(t) and h''(t), each shaped like t."""
+
+    @abstractmethod
+    def _geometry(self, X: Array, Y: Array) -> tuple[Array, Array, Array, Array]:
+        """Return width (d,), z (n, d), z' (m, d) and t (n, m)."""
+
+    def products(self, X: Array, factor: float = 1.0) -> Products:
+        """With the geometry and h', h'' kept."""
+        return ProfileProducts(self, X, factor)
+
+    def _accumulate(self, c: float, X: Array, Y: Array, K: Block, D: Block, L: Block) -> None:
+        w, U, V, t = self._geometry(X, Y)
+        h, h1, h2 = self.profile(t) if c == 1.0 else (c * values for values in self.profile(t))
+        if K is not None:
+            K += h
+        if L is not None:
+            T = (self.q * U[:, :, None] + self.p * V.T) / w[:, None]  # dt/dy_b, (n, d, m)
+            slab = np.empty_like(T)
+        for a in range(0 if D is None and L is None else len(w)):
+            S = (self.p * U[:, a, None] + self.q * V[:, a]) / w[a]  # dt/dx_a, (n, m)
+            if D is not None:
+                D[a] += h1 * S
+            if L is not None:
+                # Only with h'' as the last factor is L exactly symmetric.
+                np.multiply(S[:, None], T, out=slab)
+                slab *= h2[:, None]
+                L[a] += slab
+                L[a, :, a] += self.q / w[a] ** 2 * h1
+
+    def _evaluate(
+        self, X_new: Array, X: Array, alpha: Array, beta: Block, gradient: bool
+    ) -> tuple[Array, Array]:
+        (m, d), (n, k) = X_new.shape, alpha.shape
+        w, U, V, t = self._geometry(X_new, X)
+        h, h1, h2 = self.profile(t)
+        f: Array = product(h, alpha)
+        grad = np.zeros((d if gradient else 0, m, k))
+        if beta is not None:
+            # sum_a beta_aj dt/dx_ja = (q U, p)_i . (B_j, V_j.B_j): one product for all i and j.
+            E = np.column_stack([self.q * U, np.full(m, self.p)])
+            B = np.empty((n, d + 1, k))
+            np.divide(beta.swapaxes(0, 1), w[:, None], out=B[:, :d])
+            np.einsum("ja,jak->jk", V, B[:, :d], out=B[:, d])
+            HB = product(h1, B.reshape(n, -1)).reshape(m, d + 1, k)
+            f += np.einsum("ia,iak->ik", E, HB)
+            grad += self.q * HB[:, : len(grad)].swapaxes(0, 1)
+        for c in range(k if gradient else 0):
+            W = h1 * alpha[:, c]
+            if beta is not None:
+                W += h2 * product(E, B[:, :, c].T)
+            grad[:, :, c] += (self.q * product(W, V) + self.p * W.sum(axis=1, keepdims=True) * U).T
+        return f, grad / w[: len(grad), None, None]
+
+
+class ProfileProducts:
+    """k = h(t), with the geometry and h', h'' kept: three matrix products for both.
+
+    With E_i = (q z_i, p) and B_j = (β_j, z_j·β_j), β and z divided by the width, the derivative of
+    t(x_i, x_j) along β_j is E_i·B_j; and h'B serves f and its gradient.
+    """
+
+    def __init__(self, kernel: Profile, X: Array, factor: float) -> None:
+        self._p, self._q = kernel.p, kernel.q
+        w, self._z, _, t = kernel._geometry(X, X)
+        self._w = w[:, None]
+        _, self._h1, self._h2 = (factor * values for values in kernel.profile(t))
+        self._E = np.column_stack([self._q * self._z, np.full(len(X), self._p)])
+
+    def values(self, beta: Array) -> tuple[Array, tuple[Array, Array]]:
+        """Dᵀβ, and B with h'B."""
+        B = np.empty_like(self._E)
+        np.divide(beta.T, self._w.T, out=B[:, :-1])
+        np.einsum("ja,ja->j", self._z, B[:, :-1], out=B[:, -1])
+        HB = product(self._h1, B)
+        return np.einsum("ia,ia->i", self._E, HB), (B, HB)
+
+    def gradient(self, alpha: Array, of_beta: tuple[Array, Array] | None = None) -> Array:
+        """Dα + Lβ, or Dα alone."""
+        W = self._h1 * alpha
+        if of_beta is not None:
+            W += self._h2 * product(self._E, of_beta[0].T)
+        slopes = self._q * product(W, self._z)
+        if self._p:
+            slopes += self._p * W.sum(axis=1, keepdims=True) * self._z
+        if of_beta is not None:
+            slopes += self._q * of_beta[1][:, :-1]
+        return slopes.T / self._w

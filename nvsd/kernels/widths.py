@@ -1,0 +1,44 @@
+"""The width of a kernel from the distances to the nearest neighbours."""
+
+from __future__ import annotations
+
+from numbers import Integral
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.spatial import cKDTree
+
+from nvsd.data.checks import check_points, is_number
+from nvsd.kernels.blocks import Array
+
+N_NEIGHBOURS = 20  # as in the paper
+ASKED = 2000  # rows whose neighbours give the median: it is known to a percent then
+
+
+def neighbour_width(X: ArrayLike, n_neighbours: int = N_NEIGHBOURS) -> float:
+    """Median distance over the nearest 20 neighbours of every row, the paper's rule for a width.
+
+    A row is not its own neighbour, but its repeats are, at distance zero; with fewer rows than
+    ``n_neighbours`` all the others count. Above 2000 rows an evenly spaced subsample of 2000 rows
+    is asked for its neighbours among all rows.
+    """
+    X = check_points(X)
+    if not is_number(n_neighbours, Integral) or n_neighbours < 1:
+        raise ValueError(f"n_neighbours = {n_neighbours!r} is not allowed; give an integer >= 1.")
+    return median_distance(X, n_neighbours)
+
+
+def median_distance(X: Array, n_neighbours: int = N_NEIGHBOURS) -> float:
+    """`neighbour_width` of points that have been checked."""
+    if len(X) < 2:
+        raise ValueError("X has one row, which has no neighbours; give at least two rows.")
+    others = min(n_neighbours, len(X) - 1)
+    asked = X[np.linspace(0, len(X) - 1, min(len(X), ASKED)).round().astype(int)]
+    distances, _ = cKDTree(X).query(asked, others + 1)
+    width = float(np.median(distances[:, 1:]))
+    if width == 0:
+        raise ValueError(
+            f"the median distance over the nearest {others} rows is 0, as most rows of X repeat; "
+            "drop the repeats, or choose the width yourself."
+        )
+    return width

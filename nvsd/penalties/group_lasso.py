@@ -1,0 +1,34 @@
+"""The group lasso on derivative norms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from nvsd.penalties.base import Penalty
+from nvsd.penalties.bound import BoundPenalty
+from nvsd.penalties.parsing import Groups, Weights, checked_groups, checked_weights
+from nvsd.penalties.sparse_group_lasso import bind_groups
+
+
+@dataclass(frozen=True)
+class GroupLasso(Penalty):
+    """J = sum_g w_g (sum_{a in g} r_a^2)^(1/2).
+
+    Parameters
+    ----------
+    groups : sequence or mapping
+        One label per feature, or {group name: features}, the features by name or, as integers, by
+        position. Each feature is in exactly one group; groups need not be consecutive.
+    weights : sequence or mapping, optional
+        w >= 0, one per group in the order in which the groups first appear, or {group name: weight}
+        for some; the others have their size p_g, as in the paper.
+    """
+
+    groups: Groups
+    weights: Weights | None = None
+    short_name: ClassVar[str] = "group"
+    checks: ClassVar = {"groups": checked_groups, "weights": checked_weights}
+
+    def _bind(self, names: list[str]) -> BoundPenalty:
+        return bind_groups(self.groups, 0.0, self.weights, names)

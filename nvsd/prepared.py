@@ -1,0 +1,189 @@
+"""Everything about a problem that does not depend on y, computed once."""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from nvsd.data.checkpoint import Checkpoint
+from nvsd.data.checks import check_flag, check_non_negative, check_positive, check_target
+from nvsd.data.landmarks import Landmarks, Points
+from nvsd.data.rows import ArrayRows, Rows
+from nvsd.data.sources import rows_of
+from nvsd.kernels import Gaussian, Kernel
+from nvsd.kernels.widths import median_distance
+from nvsd.linalg import check_method
+from nvsd.losses import SQUARED, Loss
+from nvsd.representations import Problem, Representation, Request, choose
+from nvsd.tolerances import MEAN_ROUNDING
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """Samples, kernel and ν with their factorisations: what every y, penalty and τ can share.
+
+    Attributes
+    ----------
+    rows : Rows
+        Where the samples come from.
+    loss : Loss
+        What compares f with y.
+    max_memory : float or None
+        Bytes that paths may use; None: what the machine has free.
+    """
+
+    rows: Rows
+    kernel: Kernel
+    nu: float
+    representation: Representation
+    loss: Loss = SQUARED
+    max_memory: float | None = None
+
+    @property
+    def X(self) -> Array:
+        """The samples as the kernel sees them, (n, d)."""
+        return self.rows.points()
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """Names of the inputs."""
+        return self.rows.features
+
+    @property
+    def x_mean(self) -> Array:
+        """X = (given − x_mean) / x_scale."""
+        return self.rows.mean
+
+    @property
+    def x_scale(self) -> Array:
+        """X = (given − x_mean) / x_scale."""
+        return self.rows.scale
+
+    @property
+    def has_target(self) -> bool:
+        """Whether y was given together with X."""
+        return self.rows.has_target
+
+    def problem(self, y: ArrayLike | None, center: bool) -> tuple[Problem, float]:
+        """The problem for y, or for the y that was read with X; and the constant taken off it."""
+        if y is None and not self.has_target:
+            raise ValueError("y is missing; give one number for each row of X.")
+        own = self.representation.own_problem(center) if y is None else None
+        if own is not None:
+            return own
+        target = self.rows.target() if y is None else check_target(y, self.representation.n)
+        origin = self.loss.origin(target) if center else 0.0
+        centred = target - origin
+        if np.abs(centred).max() <= MEAN_ROUNDING * np.abs(target).max():
+            centred = np.zeros_like(target)  # a constant whose mean was rounded
+        return self.representation.problem(centred), origin
+
+
+def prepare(
+    X: Any,
+    *,
+    y: Any = None,
+    kernel: Kernel | None = None,
+    loss: Loss | None = None,
+    nu: float = 1e-3,
+    standardize: bool = False,
+    representation: str = "auto",
+    value_points: Points | None = None,
+    derivative_points: Points | None = None,
+    random_state: int = 0,
+    s1: str = "auto",
+    max_memory: float | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    progress: bool | None = None,
+) -> Prepared:
+    """Factorise once for ``nvsd_path(prepared, y, penalty=...)`` with several y and penalties.
+
+    Parameters
+    ----------
+    X : (n, d) array, memory map, DataFrame, Dask array, or iterable of blocks (X, y)
+        Samples; the columns of a DataFrame give the names of the inputs. Blocks, and what is too
+        large to be kept, are read once, in bounded memory; that needs a polynomial kernel, or
+        landmarks.
+    y : (n,) array, memory map or Dask array, optional
+        The target, read in the same pass as X when there are many rows: then
+        ``nvsd_path(prepared)`` needs none.
+    kernel : Kernel, optional
+        By default Gaussian, its width the median distance to the 20 nearest neighbours, among the
+        derivative points if there are landmarks.
+    loss : Loss, optional
+        What compares f with y; `nvsd.losses.Squared` by default.
+    nu : float
+        Weight ν ≥ 0 of the squared RKHS norm. Zero needs a polynomial kernel and at least as
+        many samples as monomials.
+    standardize : bool
+        Whether to centre the inputs and scale them to unit variance; constant inputs are only
+        centred. Blocks are then read twice.
+    representation : {"auto", "derivative", "matrix-free", "monomial", "factor", "landmarks"}
+        "derivative" works with the nd derivatives and any kernel, "matrix-free" too, but without a
+        matrix of order nd, "monomial" with the explicit features of a polynomial kernel, "factor"
+        with a pivoted Cholesky factor of the joint Gram matrix; "auto" takes the cheapest.
+        "landmarks" approximates, see `nvsd.representations.landmark`.
+    value_points, derivative_points : int or sequence of int, optional
+        Landmarks: how many rows to draw, or which ones. By default there are as many of one kind
+        as of the other, and f is made of about 3000 functions: each value point gives one and each
+        derivative point one per input.
+    random_state : int
+        Seed of the drawing.
+    s1 : {"auto", "cholesky", "diagonal"}
+        How the linear system of S1 is solved for many κ.
+    max_memory : float, optional
+        Bytes that may be used; by default what the machine has free.
+    checkpoint : path, optional
+        A file from which an interrupted pass over the rows goes on, and which spares another pass
+        over the same rows with another nu.
+    progress : bool, optional
+        Show a progress bar over the blocks; by default only in an interactive session on a
+        terminal.
+
+    Returns
+    -------
+    Prepared
+    """
+    nu = check_non_negative("nu", nu)
+    loss = SQUARED if loss is None else loss
+    if not isinstance(loss, Loss):
+        raise ValueError(f"loss = {loss!r} is not a loss; give one of nvsd.losses.")
+    rows = rows_of(X, y, progress)
+    if check_flag("standardize", standardize):
+        rows = rows.standardized()
+    landmarks = None
+    if representation == "landmarks" or value_points is not None or derivative_points is not None:
+        landmarks = Landmarks.draw(rows, value_points, derivative_points, random_state)
+    kernel = _kernel(kernel, rows, landmarks)
+    check_method(s1)
+    if max_memory is not None and max_memory != math.inf:
+        check_positive("max_memory", max_memory)
+    saved = None
+    if checkpoint is not None:
+        digest = None if landmarks is None else landmarks.digest
+        problem = {"kernel": kernel.to_json(), "features": rows.features, "landmarks": digest}
+        saved = Checkpoint(checkpoint, problem)
+    request = Request(rows, kernel, nu, loss, s1, landmarks, saved)
+    kind = choose(request, representation, max_memory)
+    with np.errstate(over="ignore", invalid="ignore"):  # values that are too large are refused
+        made = kind.make(request)
+    return Prepared(rows, kernel, nu, made, loss, max_memory)
+
+
+def _kernel(kernel: Kernel | None, rows: Rows, landmarks: Landmarks | None) -> Kernel:
+    if kernel is None:
+        if landmarks is None and not isinstance(rows, ArrayRows):
+            raise ValueError(
+                "rows that come in blocks need a kernel; give a Linear or Polynomial one."
+            )
+        return Gaussian(median_distance(landmarks.derivatives if landmarks else rows.points()))
+    if not isinstance(kernel, Kernel):
+        raise ValueError(f"kernel = {kernel!r} is not a kernel; give one of nvsd.kernels.")
+    return kernel

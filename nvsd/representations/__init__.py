@@ -1,0 +1,29 @@
+"""From a kernel and the samples to what the solver sees, and back to coefficients of f."""
+
+from __future__ import annotations
+
+from nvsd.representations.base import Problem, Representation, Request
+from nvsd.representations.costs import choose, refuse_long_path
+from nvsd.representations.derivative import DerivativeSpace
+from nvsd.representations.factor import FactorSpace
+from nvsd.representations.feature_space import FeatureSpace, SummedSpace
+from nvsd.representations.landmark import LandmarkSpace
+from nvsd.representations.maps import DenseMap
+from nvsd.representations.matrix_free import MatrixFreeSpace
+from nvsd.representations.monomial import MonomialSpace
+
+__all__ = [
+    "DenseMap",
+    "DerivativeSpace",
+    "FactorSpace",
+    "FeatureSpace",
+    "LandmarkSpace",
+    "MatrixFreeSpace",
+    "MonomialSpace",
+    "Problem",
+    "Representation",
+    "Request",
+    "SummedSpace",
+    "choose",
+    "refuse_long_path",
+]

@@ -1,0 +1,72 @@
+"""Which representation: the cheapest of those that are possible and fit into memory."""
+
+from __future__ import annotations
+
+import logging
+import math
+
+from nvsd import machine
+from nvsd.descriptions import by_name
+from nvsd.representations.base import Cost, Representation, Request, kinds
+from nvsd.representations.derivative import VECTORS, VECTORS_FOR
+
+GIB = 2.0**30
+logger = logging.getLogger("nvsd")
+
+
+def choose(request: Request, kind: str, max_memory: float | None) -> type[Representation]:
+    """The representation asked for, or the cheapest; refuse what would not fit in memory."""
+    known = kinds()
+    if request.landmarks is not None:
+        if kind not in ("auto", "landmarks"):
+            raise ValueError(f"points were given for {kind!r}; give them with 'landmarks' only.")
+        kind = "landmarks"
+    if kind != "auto":
+        by_name("representation", kind, {"auto": None, **known})
+        refusal = known[kind].refusal(request)
+        if refusal is not None:
+            raise ValueError(refusal)
+    possible = {
+        name: each.cost(request) for name, each in known.items() if each.refusal(request) is None
+    }
+    limit = machine.available_memory() if max_memory is None else max_memory
+    chosen = _cheapest(possible, limit, request) if kind == "auto" else kind
+    needed = possible[chosen].memory
+    logger.info("representation %r: about %.2g GiB", chosen, needed / GIB)
+    if needed > limit:
+        raise ValueError(
+            f"the {chosen!r} representation would need {needed / GIB:.1f} GiB and "
+            f"{limit / GIB:.1f} GiB are allowed; {known[chosen].smaller({*possible})}."
+        )
+    return known[chosen]
+
+
+def _cheapest(possible: dict[str, Cost], limit: float, request: Request) -> str:
+    """The one of the fewest flops that fits, else of the fewest."""
+    known = kinds()
+    suited = {
+        name: cost
+        for name, cost in possible.items()
+        if known[name].automatic and cost.flops < math.inf
+    }
+    if not suited:
+        raise ValueError(
+            f"rows that come in blocks need a Linear or Polynomial kernel, not {request.kernel!r}, "
+            "or landmarks; give value_points, or X as an array."
+            if request.n is None
+            else f"nu = 0 is not possible with {request.kernel!r}, whose functions are not "
+            f"determined by {request.n} samples; give nu > 0."
+        )
+    fitting = {name: cost for name, cost in suited.items() if cost.memory <= limit} or suited
+    return min(fitting, key=lambda name: fitting[name].flops)
+
+
+def refuse_long_path(n_functions: int, size: int, max_memory: float | None) -> None:
+    """Refuse more τ and μ than fit in memory, each with vectors of a size."""
+    needed = 8.0 * VECTORS / VECTORS_FOR * n_functions * size
+    limit = machine.available_memory() if max_memory is None else max_memory
+    if n_functions > VECTORS_FOR and needed > limit:
+        raise ValueError(
+            f"a path of {n_functions} functions would need {needed / GIB:.1f} GiB and "
+            f"{limit / GIB:.1f} GiB are allowed; give fewer tau or mu at a time."
+        )

@@ -1,0 +1,168 @@
+"""Any kernel by its nd derivatives at the samples: exact, no features needed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import blas
+
+from nvsd.data.checks import refuse_rounding
+from nvsd.kernels import Kernel, blocks
+from nvsd.linalg import (
+    KEPT_BYTES,
+    cholesky,
+    cholesky_solve,
+    half_solve,
+    product,
+    shifted_system,
+)
+from nvsd.losses import QuadraticLoss
+from nvsd.representations.base import (
+    FLAT_KAPPA,
+    Cost,
+    Problem,
+    Representation,
+    Request,
+    Solution,
+    refuse_blocks,
+)
+
+Array = NDArray[np.float64]
+
+VECTORS, VECTORS_FOR = 450, 50  # of size nd that the iteration and a path of 50 points hold
+REGULAR = 100.0  # pivot of I + κH, with κ = 1e9 units: far above the 1 that a singular H leaves
+
+
+class DerivativeSpace(Representation):
+    """H = (L − D P Dᵀ)/(2νn) with P = (K + shift I)⁻¹: exact for any kernel, of order nd."""
+
+    kind = "derivative"
+    on_samples = True
+
+    def __init__(self, request: Request) -> None:
+        n, d = request.points.shape
+        self._set(request, n, d)
+        K, self.D, L = blocks.KDL(request.kernel, request.points)
+        self._factorise(K)
+        E = half_solve(self.P, self.D)
+        scale = 1.0 / (2.0 * self.nu * n)
+        # In place of L: another array of that size would cost more than the product.
+        H = blas.dgemm(-scale, E.T, E.T, beta=scale, c=L.T, trans_a=1, overwrite_c=1)
+        self.H = np.asarray(H).T
+        self.system = shifted_system(self.H, method=request.s1)
+
+    def _set(self, request: Request, n: int, d: int) -> None:
+        assert isinstance(request.loss, QuadraticLoss)
+        self.n, self.nu, self.loss, self.shape = n, request.nu, request.loss, (d, n)
+        self.shift = request.loss.shift(n, request.nu)
+
+    def _factorise(self, K: Array) -> None:
+        """P, from K, which is overwritten."""
+        refuse_rounding(self.nu, float(K.diagonal().max()))
+        K[np.diag_indices(self.n)] += self.shift
+        self.P = cholesky(K)
+
+    @classmethod
+    def refusal(cls, request: Request) -> str | None:
+        """It needs all samples, and ν > 0."""
+        return refuse_blocks(cls, request) or super().refusal(request)
+
+    @classmethod
+    def cost(cls, request: Request) -> Cost:
+        """H, its packed triangle, and about six factors as large as that."""
+        n = float(request.n or 0)
+        p = n * request.d
+        factors = min(3 * p**2, max(p**2, KEPT_BYTES / 8))
+        memory = 8 * (1.5 * p**2 + factors + 3 * n * p + VECTORS * p)
+        return Cost(n * p**2 + 2 * p**3, memory)
+
+    @classmethod
+    def make(cls, request: Request) -> Representation:
+        """Of all samples."""
+        return cls(request)
+
+    @staticmethod
+    def evaluate_stored(
+        stored: Mapping[str, Array], kernel: Kernel, X_new: Array, gradient: bool
+    ) -> tuple[Array, Array]:
+        """By α and β at the samples."""
+        coefficients = stored["alpha"], stored["beta"]
+        return blocks.rows_first(kernel, X_new, stored["points"], *coefficients, gradient=gradient)
+
+    def problem(self, y: Array) -> Problem:
+        """The problem for this y."""
+        return DerivativeProblem(self, y)
+
+    def curve(self, U: Array) -> Array:
+        """Hu for each row u."""
+        return product(U, self.H)
+
+    def slopes(self, alpha: Array) -> Array:
+        """Dα for each row α."""
+        return product(alpha, self.D.T)
+
+    def values(self, beta: Array) -> Array:
+        """Dᵀβ for each row β."""
+        return product(beta, self.D)
+
+    def size(self) -> int:
+        """Order nd of I + κH."""
+        return self.shape[0] * self.n
+
+    def full_row_rank(self) -> bool:
+        """H = Z A⁻¹ Zᵀ is regular: its smallest pivot stands out from that of the identity."""
+        return self.system.smallest_pivot(FLAT_KAPPA * self.system.kappa_unit) > REGULAR
+
+
+class DerivativeProblem(Problem):
+    """min_z ½ (z − h)ᵀ H⁺ (z − h) + τ J(z); C is the multiplier u with z = h − Hu."""
+
+    representation: DerivativeSpace
+    y: Array
+
+    def __init__(self, representation: DerivativeSpace, y: Array) -> None:
+        self.representation, self.y = representation, y
+        self.scale = float(representation.loss.value(y, np.zeros_like(y)))
+        Py = cholesky_solve(representation.P, y[None])
+        self.h: Array = representation.slopes(Py)[0] / np.sqrt(len(y))
+
+    def s1(self, V: Array, kappa: Array) -> tuple[Array, Array]:
+        """z = v + (I + κH)⁻¹(h − v), and u = κ(z − v)."""
+        v = V.reshape(len(V), -1)
+        x = self.representation.system.solve(kappa, self.h - v)
+        return kappa[:, None] * x, (v + x).reshape(V.shape)
+
+    def ridge(self) -> tuple[Array, Array]:
+        """u = 0 and z = h."""
+        return np.zeros((1, self.h.size)), self.h.reshape(1, *self.shape).copy()
+
+    def derivatives(self, C: Array) -> Array:
+        """z = h − Hu."""
+        return (self.h - self.representation.curve(C)).reshape(-1, *self.shape)
+
+    def half_distance(self, C: Array, U: Array) -> Array:
+        """½ (u' − u)ᵀ H (u' − u), where θ = θ(u')."""
+        step = C - U.reshape(C.shape)
+        quadratic = np.einsum("kp,kp->k", self.representation.curve(step), step)
+        return np.asarray(0.5 * np.maximum(quadratic, 0.0))
+
+    def solution(self, C: Array, U: Array) -> Solution:
+        """α and β of the paper's Proposition 1: β = −u/(2ν), α = P(y − Dᵀβ), u in the scale of Z.
+
+        (K + shift I)α = y − Dᵀβ says that the residuals are shift times α.
+        """
+        rep = self.representation
+        beta = C / (-2.0 * rep.nu * np.sqrt(rep.n))
+        alpha = cholesky_solve(rep.P, self.y - rep.values(beta))
+        residual = rep.shift * alpha
+        fitted = self.y - residual
+        z = self.derivatives(C).reshape(C.shape) * np.sqrt(rep.n)
+        norm = np.einsum("ki,ki->k", alpha, fitted) + np.einsum("kp,kp->k", beta, z)
+        return Solution(
+            rep.loss.of_residuals(residual),
+            np.maximum(norm, 0.0),
+            fitted,
+            {"alpha": alpha, "beta": beta.reshape(-1, *self.shape)},
+        )

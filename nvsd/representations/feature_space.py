@@ -1,0 +1,191 @@
+"""Representations with explicit features Φ: θ itself is the unknown, of order r for any n.
+
+What the solver needs of the n rows is ΦᵀΦ, Φᵀy and ‖y‖², sums over the rows; the rows of Z can be
+fewer than n. `FeatureSpace` holds these; its subclasses make them from a kernel.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nvsd.data.checks import refuse_rounding
+from nvsd.data.sums import Basis, Moments
+from nvsd.linalg import cholesky, cholesky_solve, half_solve, product, shifted_system
+from nvsd.losses import QuadraticLoss
+from nvsd.representations.base import Problem, Representation, Request, Solution
+from nvsd.representations.maps import DerivativeMap
+from nvsd.tolerances import MEAN_ROUNDING, SINGULAR
+
+Array = NDArray[np.float64]
+
+
+def _is_regular(A: Array, factor: Array) -> bool:
+    """Whether no column is all but a combination of those before it, whatever their scales."""
+    return bool((factor.diagonal() ** 2 > SINGULAR * A.diagonal()).all())
+
+
+class FeatureSpace(Representation):
+    """A, B = ZᵀZ and the map Z for explicit features.
+
+    Parameters
+    ----------
+    request : Request
+        Of which ν, the loss and s1 are read here.
+    gram : (r, r) array
+        ΦᵀΦ.
+    n : int
+        How many samples it is summed over.
+    Z : DerivativeMap
+        From θ to the derivatives.
+    """
+
+    def __init__(self, request: Request, gram: Array, n: int, Z: DerivativeMap) -> None:
+        assert isinstance(request.loss, QuadraticLoss)
+        self.n, self.nu, self.loss, self.Z, self.shape = n, request.nu, request.loss, Z, Z.shape
+        self.A = gram * (self.loss.curvature / n)
+        self.A[np.diag_indices(len(self.A))] += 2.0 * self.nu
+        self.A_factor = self._factorised(float(gram.diagonal().max()) / n)
+        self.system = shifted_system(Z.gram(), self.A, method=request.s1)
+
+    def _factorised(self, largest: float) -> Array:
+        """The Cholesky factor of A; largest is the kernel's largest value, about.
+
+        Where ΦᵀΦ itself is well conditioned any ν will do; elsewhere it must stand out from the
+        rounding errors.
+        """
+        if not np.isfinite(largest):
+            refuse_rounding(self.nu, largest)
+        if self.nu > 0:
+            factor = cholesky(self.A.copy())
+            if np.min(factor.diagonal() ** 2) <= SINGULAR * self.A.diagonal().max():
+                refuse_rounding(self.nu, largest)
+            return factor
+        try:
+            factor = cholesky(self.A.copy(), repair=False)
+            if _is_regular(self.A, factor):
+                return factor
+        except np.linalg.LinAlgError:
+            pass
+        raise ValueError(
+            f"nu = 0 leaves the least-squares part singular: {self.n} samples do not determine "
+            f"{len(self.A)} features; give nu > 0 or more samples."
+        )
+
+    def problem(self, y: Array) -> Problem:
+        """The problem for this y."""
+        b = (self.loss.curvature / self.n) * self.correlate(y)
+        return FeatureProblem(self, b, float(self.loss.value(y, np.zeros_like(y))), y)
+
+    @abstractmethod
+    def correlate(self, y: Array) -> Array:
+        """Return Φᵀy."""
+
+    @abstractmethod
+    def evaluate(self, theta: Array) -> Array | None:
+        """Φθ for each row θ, or None where the samples were not kept."""
+
+    def size(self) -> int:
+        """Order r of A + κB."""
+        return len(self.A)
+
+    def full_row_rank(self) -> bool:
+        """Not known without another factorisation, and seldom so where features pay."""
+        return False
+
+    def represent(self, theta: Array, residual: Array | None, U: Array) -> dict[str, Array]:
+        """The same f on the samples, where θ lives there; otherwise θ itself."""
+        return {"theta": theta}
+
+
+class SummedSpace(FeatureSpace):
+    """Features of which only sums over the rows are kept; the rows come from anywhere.
+
+    Attributes
+    ----------
+    moments : Moments
+        The sums, with those of y if y came with the rows.
+    """
+
+    on_samples = False
+    reads_rows = True
+
+    def __init__(self, request: Request, basis: Basis, moments: Moments, Z: DerivativeMap) -> None:
+        if moments.n < 2:
+            raise ValueError(f"there is {moments.n} row; give at least 2 samples.")
+        super().__init__(request, moments.gram, moments.n, Z)
+        self.rows, self.basis = request.rows, basis
+        self.moments = replace(moments, gram=np.empty((0, 0)))  # now part of A
+
+    def own_problem(self, center: bool) -> tuple[Problem, float] | None:
+        """The problem for the y that came with the rows, and the mean that was taken off it."""
+        moments = self.moments
+        if not moments.correlation.size:
+            return None
+        origin = moments.y_mean if center else 0.0
+        if moments.y_square <= self.n * (MEAN_ROUNDING * moments.y_mean) ** 2:
+            # A constant whose mean was rounded.
+            zero = np.zeros_like(moments.correlation)
+            moments = replace(moments, correlation=zero, y_square=0.0)
+        correlation, square = moments.from_origin(origin)
+        c = self.loss.curvature
+        return FeatureProblem(self, (c / self.n) * correlation, 0.5 * c * square / self.n), origin
+
+    def correlate(self, y: Array) -> Array:
+        """Φᵀy, by one more pass over the rows."""
+        rows = self.rows.with_target(y)
+        moments = rows.total(partial(Moments.of, self.basis, gram=False))
+        return moments.from_origin(0.0)[0]
+
+    def evaluate(self, theta: Array) -> Array | None:
+        """None: the samples were not kept."""
+        return None
+
+
+class FeatureProblem(Problem):
+    """min_θ ½θᵀAθ − bᵀθ + τJ(Zθ); C is θ."""
+
+    representation: FeatureSpace
+
+    def __init__(
+        self, representation: FeatureSpace, b: Array, scale: float, y: Array | None = None
+    ) -> None:
+        self.representation, self.b, self.scale, self.y = representation, b, scale, y
+
+    def s1(self, V: Array, kappa: Array) -> tuple[Array, Array]:
+        """(A + κB)θ = b + κZᵀv."""
+        rep = self.representation
+        theta = rep.system.solve(kappa, self.b + kappa[:, None] * rep.Z.adjoint(V))
+        return theta, rep.Z.forward(theta)
+
+    def ridge(self) -> tuple[Array, Array]:
+        """θ = A⁻¹b."""
+        theta = cholesky_solve(self.representation.A_factor, self.b[None])
+        return theta, self.derivatives(theta)
+
+    def derivatives(self, C: Array) -> Array:
+        """Return Zθ."""
+        return self.representation.Z.forward(C)
+
+    def half_distance(self, C: Array, U: Array) -> Array:
+        """½ rᵀA⁻¹r with r = Aθ − b + Zᵀu."""
+        rep = self.representation
+        step = half_solve(rep.A_factor, product(C, rep.A) - self.b + rep.Z.adjoint(U))
+        return np.asarray(0.5 * np.einsum("kp,kp->k", step, step))
+
+    def solution(self, C: Array, U: Array) -> Solution:
+        """The loss from the residuals, or from the sums over the rows, and ‖θ‖²."""
+        rep = self.representation
+        norm = np.einsum("kp,kp->k", C, C)
+        fitted = rep.evaluate(C)
+        if fitted is None or self.y is None:
+            curvature = 0.5 * np.einsum("kp,kp->k", product(C, rep.A), C) - rep.nu * norm
+            loss = np.maximum(self.scale - C @ self.b + curvature, 0.0)
+            return Solution(loss, norm, fitted, rep.represent(C, None, U))
+        residual = self.y - fitted
+        loss = rep.loss.of_residuals(residual)
+        return Solution(loss, norm, fitted, rep.represent(C, residual, U))

@@ -1,0 +1,81 @@
+"""Maps from the coefficients θ of explicit features to the derivatives of f."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nvsd.linalg import product
+from nvsd.representations.monomials import Monomials
+
+Array = NDArray[np.float64]
+
+
+class DerivativeMap(Protocol):
+    """Z, scaled by 1/√n: from θ to the derivatives."""
+
+    shape: tuple[int, int]
+
+    def forward(self, theta: Array) -> Array:
+        """Zθ for each row θ."""
+        ...
+
+    def adjoint(self, V: Array) -> Array:
+        """Zᵀv for each v."""
+        ...
+
+    def gram(self) -> Array:
+        """B = ZᵀZ."""
+        ...
+
+
+class DenseMap:
+    """Z as an array (d*rows, r)."""
+
+    def __init__(self, Z: Array, d: int) -> None:
+        self._Z, self.shape = Z, (d, len(Z) // d)
+
+    def forward(self, theta: Array) -> Array:
+        """Zθ for each row θ."""
+        return product(theta, self._Z.T).reshape(-1, *self.shape)
+
+    def adjoint(self, V: Array) -> Array:
+        """Zᵀv for each v."""
+        return product(V.reshape(len(V), -1), self._Z)
+
+    def gram(self) -> Array:
+        """B = ZᵀZ."""
+        return np.asarray(self._Z.T @ self._Z)
+
+
+class MonomialMap:
+    """Z_a = Ψ T_a: one small dense matrix for all inputs, and sparse maps with one entry a row."""
+
+    def __init__(self, Psi: Array, monomials: Monomials) -> None:
+        self._Psi, self._T = Psi, monomials.T
+        self._T_transposed = monomials.T.T.tocsr()
+        self.shape = (monomials.d, len(Psi))
+
+    def forward(self, theta: Array) -> Array:
+        """Zθ for each row θ."""
+        lower = (self._T @ theta.T).T
+        blocks = np.ascontiguousarray(lower).reshape(len(theta) * self.shape[0], -1)
+        return product(blocks, self._Psi.T).reshape(-1, *self.shape)
+
+    def adjoint(self, V: Array) -> Array:
+        """Zᵀv for each v."""
+        lower = product(V.reshape(-1, self.shape[1]), self._Psi).reshape(len(V), -1)
+        return np.ascontiguousarray((self._T_transposed @ lower.T).T)
+
+    def gram(self) -> Array:
+        """B = Σ_a T_aᵀ ΨᵀΨ T_a, each summand on the few columns that ∂_a reaches."""
+        (d, _), q = self.shape, self._Psi.shape[1]
+        B = np.zeros((self._T.shape[1],) * 2)
+        inner = self._Psi.T @ self._Psi
+        columns = self._T.indices.reshape(d, q)
+        values = self._T.data.reshape(d, q)
+        for column, value in zip(columns, values, strict=True):
+            B[np.ix_(column, column)] += np.outer(value, value) * inner
+        return B

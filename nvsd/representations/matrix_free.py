@@ -1,0 +1,167 @@
+"""Many inputs: the derivative space without its matrix.
+
+H = (L − D P Dᵀ)/(2νn) is only ever multiplied with vectors, in O(n²d); nothing of size (nd)² is
+formed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nvsd.kernels import blocks
+from nvsd.linalg import cholesky_solve
+from nvsd.representations.base import Cost, Problem, Representation, Request
+from nvsd.representations.derivative import VECTORS, DerivativeProblem, DerivativeSpace
+from nvsd.representations.monomials import n_monomials
+from nvsd.tolerances import CONJUGATE_GRADIENTS, TINY
+
+Array = NDArray[np.float64]
+
+POWER_STEPS = 30  # of the power method: ‖H‖ is known to a percent then, and steps may be 1 % short
+CG_STEPS = 2000  # of conjugate gradients: what is left after that is rounding
+PRODUCTS = 2000  # of which a path takes fewer where H is well conditioned
+CALL = 2e7  # flops that could be done in the time that numpy takes for the calls of a product
+
+
+class MatrixFreeSpace(DerivativeSpace):
+    """H by its products.
+
+    Attributes
+    ----------
+    step : float
+        1/‖H‖.
+    """
+
+    kind = "matrix-free"
+    solver = "dual-gradient"
+    factorises = False
+
+    def __init__(self, request: Request) -> None:
+        self._set(request, *request.points.shape)
+        self._factorise(blocks.K(request.kernel, request.points))
+        self._products = request.kernel.products(request.points)
+        self.step = 1.0 / self._norm()
+        self.system = ConjugateGradients(self.curve, self.step)
+
+    @classmethod
+    def cost(cls, request: Request) -> Cost:
+        """Products in O(n²d); none of H's with few inputs, where it is ill conditioned."""
+        n, d = float(request.n or 0), request.d
+        p, polynomial = n * d, request.kernel.polynomial
+        r = float(n_monomials(d, *polynomial)) if polynomial else math.inf
+        # H is singular if the monomials are fewer than the derivatives.
+        suits = 4 * d >= n and p < r
+        flops = PRODUCTS * (6 * n * p + CALL) if suits else math.inf
+        return Cost(flops, 8 * (6 * n**2 + VECTORS * p))
+
+    @classmethod
+    def make(cls, request: Request) -> Representation:
+        """Of all samples."""
+        return cls(request)
+
+    def problem(self, y: Array) -> Problem:
+        """The problem for this y."""
+        return MatrixFreeProblem(self, y)
+
+    def curve(self, U: Array) -> Array:
+        """Hu for each row u."""
+        out = np.empty_like(U)
+        for row, u in zip(out, U, strict=True):
+            f, of_u = self._products.values(u.reshape(self.shape))
+            alpha = -cholesky_solve(self.P, f[None])[0]
+            row[:] = self._products.gradient(alpha, of_u).ravel()
+        return out / (2.0 * self.nu * self.n)
+
+    def slopes(self, alpha: Array) -> Array:
+        """Dα for each row α."""
+        return np.array([self._products.gradient(row).ravel() for row in alpha])
+
+    def values(self, beta: Array) -> Array:
+        """Dᵀβ for each row β."""
+        return np.array([self._products.values(row.reshape(self.shape))[0] for row in beta])
+
+    def full_row_rank(self) -> bool:
+        """Taken for granted, with many inputs; if it is not so, τ_max is an upper bound."""
+        return True
+
+    def _norm(self) -> float:
+        """The largest eigenvalue of H, by the power method."""
+        u = np.random.default_rng(0).standard_normal((1, self.size()))
+        norm = 0.0
+        for _ in range(POWER_STEPS):
+            u /= np.linalg.norm(u)
+            u = self.curve(u)
+            norm = float(np.linalg.norm(u))
+        return max(norm, TINY)
+
+
+class MatrixFreeProblem(DerivativeProblem):
+    """min_u ½ uᵀHu − hᵀu + (τJ)*(u); C is u."""
+
+    representation: MatrixFreeSpace
+
+    def __init__(self, representation: MatrixFreeSpace, y: Array) -> None:
+        super().__init__(representation, y)
+        # Of this problem alone: what other fits did, in other threads too, must not matter.
+        self._system = ConjugateGradients(representation.curve, representation.step)
+
+    @property
+    def step(self) -> float:
+        """1/‖H‖, the step of a gradient method on the dual problem."""
+        return self.representation.step
+
+    def s1(self, V: Array, kappa: Array) -> tuple[Array, Array]:
+        """z = v + (I + κH)⁻¹(h − v), and u = κ(z − v)."""
+        v = V.reshape(len(V), -1)
+        x = self._system.solve(kappa, self.h - v)
+        return kappa[:, None] * x, (v + x).reshape(V.shape)
+
+
+class ConjugateGradients:
+    """(I + κH)x = b; it starts from the solution before, as one κ tends to be asked for again."""
+
+    any_kappa = True
+
+    def __init__(self, curve: Callable[[Array], Array], unit: float) -> None:
+        self._curve, self.kappa_unit = curve, unit
+        self._last: Array | None = None
+
+    def solve(self, kappa: Array, B: Array) -> Array:
+        """Rows x_j with (I + κ_j H) x_j = b_j."""
+        X = np.zeros_like(B) if self._last is None or len(self._last) != len(B) else self._last
+
+        def apply(V: Array) -> Array:
+            return V + kappa[:, None] * self._curve(V)
+
+        R = B - apply(X)
+        V, square = R.copy(), _norms(R) ** 2
+        limit = (CONJUGATE_GRADIENTS * _norms(B)) ** 2
+        for _ in range(CG_STEPS):
+            if (square <= limit).all():
+                break
+            AV = apply(V)
+            length = _ratio(square, np.einsum("kp,kp->k", V, AV))[:, None]
+            X = X + length * V
+            R = R - length * AV
+            before, square = square, _norms(R) ** 2
+            V = R + _ratio(square, before)[:, None] * V
+        self._last = X
+        return X
+
+    def smallest_pivot(self, kappa: float) -> float:
+        """There is no factorisation to read it from."""
+        raise NotImplementedError("conjugate gradients have no pivots")
+
+
+def _norms(V: Array) -> Array:
+    """The norm of each row."""
+    return np.asarray(np.sqrt(np.einsum("kp,kp->k", V, V)))
+
+
+def _ratio(numerator: Array, denominator: Array) -> Array:
+    """Divide with 0/0 = 0."""
+    return np.divide(numerator, denominator, out=np.zeros_like(numerator), where=denominator > 0)

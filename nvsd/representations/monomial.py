@@ -1,0 +1,136 @@
+"""Polynomial kernels by their monomials, of order r for any n."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nvsd.data.sums import Moments
+from nvsd.kernels import Kernel
+from nvsd.linalg import product
+from nvsd.representations.base import Cost, Representation, Request
+from nvsd.representations.feature_space import FeatureSpace, SummedSpace
+from nvsd.representations.maps import MonomialMap
+from nvsd.representations.monomials import Monomials, n_monomials
+from nvsd.tolerances import EPS, MISSED_THETA, ROUNDED_VALUES
+
+Array = NDArray[np.float64]
+
+KEEP = 2**25  # numbers of Φ that are kept; with more, the samples are summed
+REFINEMENTS = 4  # of α and β that are made from θ: each leaves 2ν of what is missed
+
+
+class Monomial(Representation):
+    """What both share: the monomials of a polynomial kernel are its explicit features."""
+
+    kind = "monomial"
+    on_samples = False
+    reads_rows = True
+
+    @classmethod
+    def refusal(cls, request: Request) -> str | None:
+        """It needs a polynomial kernel."""
+        if request.kernel.polynomial is None:
+            return (
+                f"representation 'monomial' needs a Linear or Polynomial kernel, not "
+                f"{request.kernel!r}; give 'auto', 'derivative' or 'factor'."
+            )
+        return super().refusal(request)
+
+    @classmethod
+    def cost(cls, request: Request) -> Cost:
+        """Matrices of order r, and what is kept of Φ."""
+        assert request.kernel.polynomial is not None
+        r = float(n_monomials(request.d, *request.kernel.polynomial))
+        kept = 2.0 * min((request.n or np.inf) * r, KEEP)
+        return Cost((request.n or 0) * r**2 + 2 * r**3, 8 * (kept + 6 * r**2))
+
+    @classmethod
+    def make(cls, request: Request) -> Representation:
+        """With the samples if they are few, with sums over them otherwise."""
+        assert request.kernel.polynomial is not None
+        monomials = Monomials(request.d, *request.kernel.polynomial)
+        few = request.n is not None and request.n * monomials.r <= KEEP
+        if few and request.checkpoint is None:
+            return MonomialSpace(request, monomials)
+        return MonomialSums(request, monomials)
+
+    @staticmethod
+    def evaluate_stored(
+        stored: Mapping[str, Array], kernel: Kernel, X_new: Array, gradient: bool
+    ) -> tuple[Array, Array]:
+        """By θ, the coefficients of the monomials."""
+        if kernel.polynomial is None:
+            raise ValueError(f"theta is not defined for {kernel!r}; the Dataset is damaged.")
+        theta, d = stored["theta"], X_new.shape[1]
+        monomials = Monomials(d, *kernel.polynomial)
+        f = theta @ monomials.features(X_new).T
+        if not gradient:
+            return f, np.empty((len(theta), 0, len(X_new)))
+        lower = (monomials.T @ theta.T).T.reshape(len(theta), d, -1)
+        return f, np.asarray(lower @ monomials.lower(X_new).T)
+
+
+class MonomialSpace(Monomial, FeatureSpace):
+    """The samples are kept; above q of them, n leaves the iteration.
+
+    ‖∂_a f‖² = θᵀT_aᵀ (ΨᵀΨ/n) T_aθ needs of the samples only the q×q matrix ΨᵀΨ, so any root of it
+    can stand for Ψ.
+    """
+
+    def __init__(self, request: Request, monomials: Monomials) -> None:
+        n = len(request.points)
+        self.Phi = monomials.features(request.points)
+        Psi = monomials.lower(request.points)
+        if n > monomials.q:
+            Psi = np.asarray(np.linalg.qr(Psi, mode="r"), dtype=float)
+        Z = MonomialMap(Psi / np.sqrt(n), monomials)
+        super().__init__(request, self.Phi.T @ self.Phi, n, Z)
+
+    def correlate(self, y: Array) -> Array:
+        """Return Φᵀy."""
+        return np.asarray(y @ self.Phi)
+
+    def evaluate(self, theta: Array) -> Array:
+        """Return Φθ."""
+        return product(theta, self.Phi.T)
+
+    def represent(self, theta: Array, residual: Array | None, U: Array) -> dict[str, Array]:
+        """α = (y − f)/shift and β = −u/(2ν) from the stationarity of S1, and made to fit θ.
+
+        With a small ν their rounding errors are large: what is left of θ − Φᵀα − √nZᵀβ is given to
+        both by (A + κB)x = rest, which leaves 2νx of it. Where even that does not do, on data far
+        from the origin, they would not be f: only θ is returned.
+        """
+        if residual is None or self.shape[1] != self.n or self.nu == 0.0:
+            return {"theta": theta}
+        root_n, c = np.sqrt(self.n), self.loss.curvature
+        alpha = residual / self.loss.shift(self.n, self.nu)
+        beta = U / (-2.0 * self.nu * root_n)
+        kappa = np.full(len(theta), self.system.kappa_unit)
+        for _ in range(REFINEMENTS):
+            rest = theta - product(alpha, self.Phi) - root_n * self.Z.adjoint(beta)
+            x = self.system.solve(kappa, rest)
+            alpha += (c / self.n) * product(x, self.Phi.T)
+            beta += (kappa[0] / root_n) * self.Z.forward(x)
+        rest = theta - product(alpha, self.Phi) - root_n * self.Z.adjoint(beta)
+        missed = np.abs(rest).max() / (np.abs(theta).max() or 1.0)
+        # Kα has rounding errors of this size.
+        largest = float(np.einsum("ir,ir->i", self.Phi, self.Phi).max())
+        rounding = EPS * largest * float(np.abs(alpha).sum(axis=1).max())
+        values = float(np.abs(self.evaluate(theta)).max())
+        if missed > MISSED_THETA or rounding > ROUNDED_VALUES * values:
+            return {"theta": theta}
+        return {"theta": theta, "alpha": alpha, "beta": beta}
+
+
+class MonomialSums(Monomial, SummedSpace):
+    """Any number of rows, in one pass; only sums over them are kept."""
+
+    def __init__(self, request: Request, monomials: Monomials) -> None:
+        moments = request.rows.total(partial(Moments.of, monomials), request.checkpoint)
+        Z = MonomialMap(moments.root / np.sqrt(moments.n), monomials)
+        super().__init__(request, monomials, moments, Z)

@@ -1,0 +1,1 @@
+"""The Datasets that the library returns: names, dimensions, attributes, evaluation."""

@@ -1,0 +1,153 @@
+"""The functions of a Dataset at new points: what was stored is enough."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike, NDArray
+
+from nvsd.data.checks import check_points
+from nvsd.data.names import take_columns
+from nvsd.representations.base import kinds
+from nvsd.results.schema import NEEDED, PATH, features_of, in_schema_order, kernel_of
+from nvsd.ridge import dense
+
+Array = NDArray[np.float64]
+
+
+class StoredFunctions:
+    """All functions of a path, or of its refits, for all τ (and μ) in one call."""
+
+    def __init__(self, dataset: xr.Dataset) -> None:
+        self._given, self._dataset = dataset, in_schema_order(dataset)
+
+    def predict(self, X_new: ArrayLike) -> xr.DataArray:
+        """f at new points, the mean of y included.
+
+        Parameters
+        ----------
+        X_new : (m, d) array or DataFrame
+            In the units of the samples; the columns of a DataFrame, or DataArray, are matched by
+            name.
+
+        Returns
+        -------
+        DataArray
+            Dimensions of the path (tau, and mu if there are several) and sample.
+        """
+        f, _ = self._evaluate(self._scaled(X_new), gradient=False)
+        return self._wrap("prediction", f + float(self._dataset["y_mean"]), ("sample",))
+
+    def gradient(self, X_new: ArrayLike) -> xr.DataArray:
+        """∂_a f at new points, in the units of the samples as given.
+
+        Returns
+        -------
+        DataArray
+            Dimensions of the path, feature and sample.
+        """
+        _, gradient = self._evaluate(self._scaled(X_new), gradient=True)
+        scale = self._dataset["x_scale"].values[:, None]
+        return self._wrap("gradient", gradient / scale, ("feature", "sample"))
+
+    def derivative_norm(self, X_new: ArrayLike) -> xr.DataArray:
+        """‖∂_a f‖ over other points, comparable with the Dataset's own `derivative_norm`.
+
+        On the samples a norm of zero says only that f is flat in x_a there; on held-out points
+        the same f may well depend on x_a.
+        """
+        _, gradient = self._evaluate(self._scaled(X_new), gradient=True)
+        norm = np.sqrt(np.mean(gradient**2, axis=-1))
+        return self._wrap("derivative_norm", norm, ("feature",))
+
+    def points(self, X: ArrayLike) -> Array:
+        """New points, checked, with the inputs in the order of the path."""
+        self._check_one_path()
+        points = check_points(take_columns(X, self._features))
+        self._check_inputs(points.shape[1])
+        return points
+
+    def _scaled(self, X: ArrayLike) -> Array:
+        """Points as the kernel sees them."""
+        points, data = self.points(X), self._dataset
+        return np.asarray((points - data["x_mean"].values) / data["x_scale"].values)
+
+    def _check_inputs(self, columns: int) -> None:
+        if columns != (inputs := len(self._features)):
+            raise ValueError(
+                f"X has {columns} columns and the path {inputs} inputs; give the same inputs."
+            )
+
+    @property
+    def _features(self) -> tuple[str, ...]:
+        """The names of the inputs."""
+        return features_of(self._dataset)
+
+    def _check_one_path(self) -> None:
+        """Refuse what is not a path, several that were joined, and one that is no longer whole."""
+        missing = [name for name in NEEDED if name not in self._dataset]
+        if missing:
+            raise ValueError(
+                f"the Dataset lacks {missing[0]!r}, so it is not a path; give what nvsd_path or "
+                "debias returned."
+            )
+        joined = [dim for dim in self._leading if dim not in ("tau", "mu")]
+        if joined:
+            raise ValueError(
+                f"the Dataset joins several paths along {joined[0]}; take one of them, as in "
+                f"path.isel({joined[0]}=0)."
+            )
+        for dim, attribute in (("feature", "n_features"), ("sample", "n_sections")):
+            size = self._dataset.sizes.get(dim, 0)
+            whole = int(self._dataset.attrs.get(attribute, size))
+            if size != whole:
+                raise ValueError(
+                    f"the Dataset has {size} of {whole} along {dim}, and f is made of all of them; "
+                    "use the path as it was before that selection."
+                )
+
+    @property
+    def _leading(self) -> tuple[str, ...]:
+        """The dimensions that number the functions: tau, and mu if there are several."""
+        return tuple(str(dim) for dim in self._dataset["n_selected"].dims)
+
+    def _evaluate(self, X_new: Array, gradient: bool) -> tuple[Array, Array]:
+        """f (k, m) without the mean, and its gradient (k, d, m), on scaled points."""
+        kind = self._kind()
+        known = {dense.KIND: dense.evaluate_stored} | {
+            name: each.evaluate_stored for name, each in kinds().items()
+        }
+        if kind not in known:
+            raise ValueError(
+                f"the Dataset was made with representation {kind!r}, which is not defined here; "
+                "import what defines it."
+            )
+        stored = {str(name): self._stored(str(name)) for name in self._dataset.data_vars}
+        return known[kind](stored, kernel_of(self._dataset), X_new, gradient)
+
+    def _kind(self) -> str:
+        """The representation; what was joined may have lost its attributes, not its variables."""
+        if "representation" in self._dataset.attrs:
+            return str(self._dataset.attrs["representation"])
+        held = (("value_points", "landmarks"), ("theta", "monomial"), ("beta", "derivative"))
+        return next((kind for name, kind in held if name in self._dataset), dense.KIND)
+
+    def _stored(self, name: str) -> Array:
+        """A variable, with all functions along its first axis if it differs between them."""
+        array = self._dataset[name]
+        if name not in PATH.variables or "tau" not in PATH.variables[name].dims:
+            return np.asarray(array.values)
+        values = array.transpose(*self._leading, ...).values
+        return np.asarray(values.reshape(-1, *values.shape[len(self._leading) :]))
+
+    def _wrap(self, name: str, values: Array, dims: tuple[str, ...]) -> xr.DataArray:
+        """Give the result the dimensions and coordinates of the path."""
+        leading = self._leading
+        shape = tuple(self._dataset.sizes[dim] for dim in leading)
+        coords = {dim: self._dataset[dim] for dim in (*leading, *dims) if dim != "sample"}
+        return xr.DataArray(
+            values.reshape(*shape, *values.shape[1:]),
+            dims=(*leading, *dims),
+            coords=coords,
+            name=name,
+        )

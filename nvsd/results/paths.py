@@ -1,0 +1,124 @@
+"""The Dataset of a path, from what a solver has found."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from nvsd.penalties import BoundPenalty, Penalty, block_norms
+from nvsd.prepared import Prepared
+from nvsd.representations import Problem
+from nvsd.results.schema import PATH, SHARED, library_version, status_attrs, text
+from nvsd.solvers import Points, Trace
+from nvsd.tolerances import ZERO_NORM
+
+Array = NDArray[np.float64]
+
+KEEP_FITTED = 10_000  # with more samples the fitted values are left out: predict makes them
+
+
+def shown_norms(points: Points) -> Array:
+    """The derivative norms ‖φ_a‖ (k, d); what is only rounding is zero."""
+    norms = block_norms(points.phi)
+    norms[norms <= ZERO_NORM * norms.max(axis=1, keepdims=True)] = 0.0
+    return norms
+
+
+def path_dataset(
+    prepared: Prepared,
+    problem: Problem,
+    points: Points,
+    penalty: Penalty,
+    bound: BoundPenalty,
+    trace: Trace | None,
+    y_mean: float,
+    tol: float,
+) -> xr.Dataset:
+    """The result of one path."""
+    n, features = int(problem.representation.n), prepared.features
+    data = _variables(prepared, problem, points, bound, y_mean)
+    coords: dict[str, Any] = {
+        "tau": points.tau,
+        "feature": text(features),
+        "group": ("feature", text(bound.group_names[g] for g in bound.labels)),
+        # Coefficients and widths go by it, whatever order the inputs are brought into.
+        "column_number": ("feature", np.arange(len(features))),
+        "nu": prepared.nu,
+        "kernel": prepared.kernel.to_json(),
+    }
+    if "fitted" in data:
+        coords["sample"] = np.arange(n)
+    attrs: dict[str, Any] = {
+        "penalty": penalty.to_json(),
+        "loss": prepared.loss.to_json(),
+        "representation": problem.representation.kind,
+        "n_samples": n,
+        "n_features": len(features),
+        "scale": float(problem.scale),
+        "tol": float(tol),
+        "nvsd_version": library_version(),
+        **problem.representation.details,
+    }
+    if "alpha" in data:
+        attrs["n_sections"] = n  # the samples at which f has kernel sections
+    if trace is not None:
+        data |= {f"history_{name}": values for name, values in trace.columns().items()}
+    dataset = PATH.make(data, coords, attrs)
+    dataset["status"].attrs |= status_attrs()
+    return dataset
+
+
+def _variables(
+    prepared: Prepared, problem: Problem, points: Points, bound: BoundPenalty, y_mean: float
+) -> dict[str, Any]:
+    norms = shown_norms(points)
+    found = problem.solution(points.C, points.multiplier)
+    J = bound.value(block_norms(problem.derivatives(points.C)))
+    data: dict[str, Any] = {
+        "derivative_norm": norms,
+        "support": norms > 0,
+        "n_selected": (norms > 0).sum(axis=1),
+        "objective": found.loss + points.tau * J + prepared.nu * found.rkhs_norm,
+        "loss": found.loss,
+        "penalty": J,
+        "rkhs_norm": found.rkhs_norm,
+        "gap": points.gap,
+        "primal_residual": points.primal_residual,
+        "dual_residual": points.dual_residual,
+        "kappa": points.kappa,
+        "n_iter": points.n_iter.astype(np.int64),
+        "status": points.status.astype(np.int64),
+        **found.coefficients,
+        "x_mean": prepared.x_mean,
+        "x_scale": prepared.x_scale,
+        "y_mean": np.float64(y_mean),
+    }
+    if "alpha" in data:
+        data["points"] = prepared.X
+    if found.fitted is not None and problem.representation.n <= KEEP_FITTED:
+        data["fitted"] = found.fitted + y_mean
+    return data
+
+
+def stack_mu(datasets: list[xr.Dataset], mu: tuple[float, ...], penalty: Penalty) -> xr.Dataset:
+    """Several elastic nets on one τ grid as one Dataset with a dimension mu."""
+    first = datasets[0]
+    shared = first[[name for name in SHARED if name in first]]
+    traces = [name for name in map(str, first.data_vars) if name.startswith("history_")]
+    apart = [*shared.data_vars, *traces]
+    varying = [dataset.drop_vars(apart) for dataset in datasets]
+    attrs = {"long_name": PATH.coordinates["mu"]}
+    index = xr.DataArray(np.array(mu), dims="mu", name="mu", attrs=attrs)
+    joined = xr.concat(varying, dim=index, coords="minimal", compat="override", join="exact")
+    result = joined.merge(shared)
+    if traces:
+        columns = {name: np.concatenate([d[name].values for d in datasets]) for name in traces}
+        sizes = [dataset.sizes["step"] for dataset in datasets]
+        columns["history_mu"] = np.repeat(mu, sizes)
+        history = PATH.make(columns, {}, {})
+        result = result.merge(history)
+    result.attrs = first.attrs | {"penalty": penalty.to_json()}
+    return result

@@ -1,0 +1,294 @@
+"""Every Dataset that the library makes: its names, dimensions, long names and units."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, NamedTuple
+
+import numpy as np
+import xarray as xr
+
+from nvsd.kernels import Kernel
+from nvsd.solvers.status import Status
+
+
+class Variable(NamedTuple):
+    """Dimensions, what it is, and the units: of y, of the inputs x as the kernel sees them."""
+
+    dims: tuple[str, ...]
+    long_name: str
+    units: str = ""
+
+    def attrs(self) -> dict[str, str]:
+        """As attributes of a variable."""
+        named = {"long_name": self.long_name}
+        return named | {"units": self.units} if self.units else named
+
+
+@dataclass(frozen=True)
+class Schema:
+    """One kind of Dataset.
+
+    Attributes
+    ----------
+    title : str
+        The attribute that tells it from the others.
+    variables : mapping
+        All that it may have.
+    coordinates : mapping
+        Their long names.
+    """
+
+    title: str
+    variables: Mapping[str, Variable]
+    coordinates: Mapping[str, str] = field(default_factory=dict)
+
+    def make(
+        self,
+        data: Mapping[str, Any],
+        coords: Mapping[str, Any],
+        attrs: Mapping[str, Any],
+        leading: tuple[str, ...] | None = None,
+    ) -> xr.Dataset:
+        """Give every variable its dimensions and attributes.
+
+        Parameters
+        ----------
+        data, coords, attrs : mappings
+            Values by name; attributes are text and numbers, so that files can hold them.
+        leading : tuple of str, optional
+            What takes the place of a variable's first dimension.
+        """
+        variables = {}
+        for name, values in data.items():
+            known = self.variables[name]
+            dims = known.dims if leading is None else (*leading, *known.dims[1:])
+            variables[name] = (dims, values, known.attrs())
+        dataset = xr.Dataset(variables, coords=coords, attrs={"title": self.title, **attrs})
+        for name, long_name in self.coordinates.items():
+            if name in dataset.coords:
+                dataset[name].attrs["long_name"] = long_name
+        return dataset
+
+
+_FUNCTION = {
+    "alpha": Variable(("tau", "sample"), "coefficients of the kernel sections"),
+    "support": Variable(("tau", "feature"), "whether the derivative is non-zero at the samples"),
+    "n_selected": Variable(("tau",), "number of inputs in the support"),
+    "derivative_norm": Variable(
+        ("tau", "feature"), "norm of the partial derivative over the samples", "y/x"
+    ),
+    "loss": Variable(("tau",), "mean squared residual of the centred y", "y^2"),
+    "fitted": Variable(("tau", "sample"), "fitted values, mean of y included", "y"),
+    "ridge_nu": Variable(("tau",), "weight of the squared norm in the refit"),
+    "points": Variable(("sample", "feature"), "samples, as the kernel sees them", "x"),
+    "x_mean": Variable(("feature",), "subtracted from each input before the kernel"),
+    "x_scale": Variable(("feature",), "each input is divided by this before the kernel"),
+    "y_mean": Variable((), "mean of y, subtracted before fitting", "y"),
+}
+
+_COORDINATES = {
+    "tau": "weight of the penalty",
+    "mu": "elastic net: share of the norms, the rest are squares",
+    "nu": "weight of the squared RKHS norm",
+    "feature": "input",
+    "group": "group of the input",
+    "column_number": "number of the input's column in X",
+    "sample": "sample",
+    "kernel": "kernel, as JSON",
+}
+
+PATH = Schema(
+    "NVSD regularisation path",
+    {
+        **_FUNCTION,
+        "derivative_norm_held_out": Variable(
+            ("tau", "feature"), "norm of the partial derivative over rows other than landmarks",
+            "y/x",
+        ),
+        "objective": Variable(("tau",), "loss + tau * penalty + nu * rkhs_norm", "y^2"),
+        "penalty": Variable(("tau",), "penalty J of the derivatives"),
+        "rkhs_norm": Variable(("tau",), "squared norm of f in the RKHS"),
+        "gap": Variable(("tau",), "duality gap: upper bound on objective minus its minimum", "y^2"),
+        "primal_residual": Variable(("tau",), "norm of Z theta - phi, scaled by 1/sqrt(n)", "y/x"),
+        "dual_residual": Variable(("tau",), "kappa times the norm of the last change of phi"),
+        "kappa": Variable(("tau",), "last step size of the iteration; 0 where none was needed"),
+        "n_iter": Variable(("tau",), "iterations"),
+        "status": Variable(("tau",), "how the iteration ended"),
+        "beta": Variable(("tau", "feature", "sample"), "coefficients of the kernel derivatives"),
+        "theta": Variable(("tau", "component"), "coefficients of the explicit features"),
+        "value_points": Variable(
+            ("value_point", "feature"), "points whose kernel sections f is made of", "x"
+        ),
+        "derivative_points": Variable(
+            ("derivative_point", "feature"),
+            "points whose kernel derivatives f is made of, and where its derivatives are penalised",
+            "x",
+        ),
+        "history_tau": Variable(("step",), "tau of this row of the history"),
+        "history_mu": Variable(("step",), "mu of this row of the history"),
+        "history_iteration": Variable(("step",), "iteration"),
+        "history_gap": Variable(("step",), "duality gap after the iteration", "y^2"),
+        "history_primal_residual": Variable(("step",), "norm of Z theta - phi", "y/x"),
+        "history_dual_residual": Variable(("step",), "kappa times the norm of the change of phi"),
+        "history_kappa": Variable(("step",), "step size"),
+    },
+    _COORDINATES,
+)  # fmt: skip
+
+REFIT = Schema("kernel ridge on selected inputs", _FUNCTION, _COORDINATES)
+
+SELECTION = Schema(
+    "candidates of a selection of inputs",
+    {
+        "support": Variable(("step", "feature"), "whether the input is in the candidate"),
+        "derivative_norm": Variable(
+            ("step", "feature"), "norm of the refit's derivative over the samples", "y/x"
+        ),
+        "strength": Variable(("step", "feature"), "what the method ranked the input by"),
+        "n_selected": Variable(("step",), "number of inputs in the candidate"),
+        "error": Variable(("step",), "mean squared error on held-out data", "y^2"),
+        "error_se": Variable(("step",), "standard error of the mean squared error", "y^2"),
+        "excess": Variable(("step",), "error minus the least error, on the same rows", "y^2"),
+        "excess_se": Variable(("step",), "standard error of the excess", "y^2"),
+        "clearness": Variable(
+            ("step",), "norm of the weakest input inside over the strongest outside"
+        ),
+        "ridge_nu": Variable(("step",), "weight of the squared norm in the refit"),
+        "kernel": Variable(("step",), "kernel of the refit on all inputs, as JSON"),
+        "method": Variable(("step",), "method that proposed the candidate"),
+        "origin": Variable(("step",), "sequence of the method that the candidate belongs to"),
+        "tau": Variable(("step",), "weight of the penalty, where there is one"),
+    },
+)
+
+_CELL = ("nu", "width", "mu", "tau")
+CROSS_VALIDATION = Schema(
+    "NVSD cross-validation",
+    {
+        "error": Variable((*_CELL, "fold"), "mean squared error on held-out data", "y^2"),
+        "converged": Variable((*_CELL, "fold"), "whether the duality gap is below tol"),
+        "mean_error": Variable(_CELL, "mean of the error over the folds", "y^2"),
+        "error_se": Variable(_CELL, "standard error of the mean error", "y^2"),
+        "ridge_nu": Variable(_CELL, "weight of the squared norm in the refit"),
+        "tau_value": Variable(_CELL, "weight of the penalty"),
+        "n_selected": Variable(_CELL, "number of inputs selected on all samples"),
+    },
+)
+
+_TASK = ("method", "n", "replication")
+REPLICATION = Schema(
+    "results of an experiment of the paper",
+    {
+        "rmse": Variable(_TASK, "root mean squared error on the test data"),
+        "validation_mse": Variable(_TASK, "mean squared error on the validation data"),
+        "seconds": Variable(_TASK, "processor time of the fit"),
+        "converged": Variable(_TASK, "part of the grid on which the solver met its tolerance"),
+        "support": Variable((*_TASK, "feature"), "whether the input was selected"),
+    },
+)
+
+FIGURE = Schema(
+    "predictions on the test data",
+    {
+        "prediction": Variable(
+            ("experiment", "method", "sample"), "predictions for the test data", "y"
+        ),
+        "y": Variable(("sample",), "target of the test data", "y"),
+        "X": Variable(("sample", "input"), "the inputs that are drawn", "x"),
+    },
+)
+
+# Without these a Dataset cannot predict.
+NEEDED = ("support", "n_selected", "x_mean", "x_scale", "y_mean", "feature", "kernel")
+# These do not depend on τ or μ.
+SHARED = ("x_mean", "x_scale", "y_mean", "points", "value_points", "derivative_points")
+
+
+def status_attrs() -> dict[str, str]:
+    """What the numbers of `status` mean, by the conventions of netCDF."""
+    return {
+        "flag_values": " ".join(str(int(status)) for status in Status),
+        "flag_meanings": " ".join(status.name.lower() for status in Status),
+    }
+
+
+def in_schema_order(dataset: xr.Dataset) -> xr.Dataset:
+    """A path with its inputs in the order of X, and dimensions in the order of the schema.
+
+    ``expand_dims`` and ``xr.concat`` give every variable the new dimension; where it is only
+    repeated, one is taken.
+    """
+    dataset = in_column_order(dataset)
+    variables = PATH.variables
+    known = {str(name): dataset[name] for name in dataset.data_vars if name in variables}
+    for name, array in known.items():
+        for dim in {"tau", "mu"} & set(array.dims) if "tau" not in variables[name].dims else ():
+            known[name] = array = _repeated(array, dim)
+    turned = {
+        name: array.transpose(..., "mu", *variables[name].dims, missing_dims="ignore")
+        for name, array in known.items()
+    }
+    return dataset.assign(turned)
+
+
+def in_column_order(dataset: xr.Dataset) -> xr.Dataset:
+    """The Dataset with its inputs in the order of the columns of X."""
+    if "column_number" not in dataset or "feature" not in dataset.dims:
+        return dataset
+    if dataset["column_number"].dims != ("feature",):
+        raise ValueError(
+            "the Dataset joins paths whose inputs were in different orders; take one of them."
+        )
+    order = np.argsort(dataset["column_number"].values, kind="stable")
+    return dataset.isel(feature=order) if (np.diff(order) < 0).any() else dataset
+
+
+def _repeated(array: xr.DataArray, dim: str) -> xr.DataArray:
+    """What is the same all along a dimension."""
+    first = array.isel({dim: 0}, drop=True)
+    if not (array == first).all():
+        raise ValueError(
+            f"{array.name} differs along {dim}, so these are paths of different data; "
+            "take one of them, or join them along a dimension of another name."
+        )
+    return first
+
+
+def kernel_of(dataset: xr.Dataset) -> Kernel:
+    """The kernel that the Dataset was made with."""
+    kernels = np.unique(dataset["kernel"].values)
+    if len(kernels) != 1:
+        raise ValueError(
+            "the Dataset joins paths of several kernels; take those of one kernel, or join them "
+            "along a dimension of its own."
+        )
+    return Kernel.from_json(str(kernels[0]))
+
+
+def features_of(dataset: xr.Dataset) -> tuple[str, ...]:
+    """The names of the inputs."""
+    return tuple(str(name) for name in dataset["feature"].values)
+
+
+def groups_of(dataset: xr.Dataset) -> list[str] | None:
+    """The group of each input, or None when no two inputs share one."""
+    if "group" not in dataset.coords:
+        return None
+    groups = [str(group) for group in dataset["group"].values]
+    return groups if len(set(groups)) < len(groups) else None
+
+
+def text(values: Any) -> Any:
+    """Names as an array of objects, which files hold as text of any length."""
+    return np.array(list(values), dtype=object)
+
+
+def library_version() -> str:
+    """The installed version of nvsd."""
+    try:
+        return version("nvsd")
+    except PackageNotFoundError:
+        return "unknown"

@@ -1,0 +1,1 @@
+"""Kernel ridge regression, the model behind every refit."""

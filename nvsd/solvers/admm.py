@@ -1,0 +1,185 @@
+"""ADMM on a batch of τ, accelerated.
+
+Each row of the batch is one τ. With w = φ + λ the three steps of the paper are one map w → w⁺:
+
+    φ = prox_{τJ/κ}(w), λ = w − φ          S2 and S3 of the step before
+    θ = argmin E(θ) + κ/2 ‖Zθ − φ + λ‖²     S1
+    w⁺ = w + α (Zθ − φ)                     over-relaxation α
+
+and its fixed points are the solutions. Anderson's acceleration extrapolates the last few w; any w
+it proposes still gives a feasible dual point u = κ(w − prox(w)), so the certificate holds whatever
+the extrapolation does.
+
+The path is solved from the smallest τ, where the solution is near kernel ridge, upwards; every
+batch starts from a straight line between its neighbour and the flat end.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nvsd.penalties import BoundPenalty, block_norms
+from nvsd.representations.base import Problem
+from nvsd.solvers.base import Mask, Solver, State
+from nvsd.solvers.certificate import fenchel_gap
+from nvsd.solvers.flat import FlatPoint
+from nvsd.solvers.points import Settings, norms
+from nvsd.tolerances import LARGEST_KAPPA, SMALLEST_KAPPA, TINY
+
+Array = NDArray[np.float64]
+
+RELAXATION = 1.7  # α in (0, 2): the fastest on E1 to E3, where 1.5 to 1.8 are alike
+MEMORY = 8  # steps that Anderson's acceleration looks back: more cost memory, fewer cost steps
+# κ is balanced every ten iterations (Boyd et al. 2011, §3.4.1, on relative residuals), if it moves
+# by more than the factor: a new κ costs a factorisation and the history of the acceleration.
+ADAPT_EVERY, ADAPT_FACTOR = 10, 6.0
+LARGEST_MOVE = 1e3  # of κ at once: residuals far from a solution can mislead
+START_KAPPA = 2.0  # times ‖u‖/‖φ‖, the ratio at which primal and dual steps have one scale
+START_RANGE = 1e8  # of κ, in units of the system, at the start
+FALL = 4.0  # by which the gap falls in an iteration where it falls fast
+LONGEST_WAIT = 8  # iterations without a look at the gap
+SUBGRADIENT_STEP = 1e-3  # of the largest derivative norm of kernel ridge
+
+
+def on_lattice(factor: float) -> float:
+    """The nearest power of four: batches, μ and penalties with the same κ share its factor."""
+    return float(4.0 ** np.round(np.log(factor) / np.log(4.0)))
+
+
+class ADMM(Solver):
+    """Needs S1 for any κ; takes the elastic net's squared term in S1 or S2."""
+
+    name = "admm"
+    needs = ("s1", "ridge", "derivatives", "half_distance")
+    quadratic = ("S2", "S1")
+    adapt_every = ADAPT_EVERY
+    problem: Problem
+
+    def __init__(
+        self, problem: Problem, penalty: BoundPenalty, flat: FlatPoint, settings: Settings
+    ) -> None:
+        super().__init__(problem, penalty, flat, settings)
+        # With the squared term in S1, S2 is left with the norms.
+        self.in_s1 = settings.quadratic == "S1" and penalty.ridge > 0
+        self.s2_penalty = penalty.without_ridge() if self.in_s1 else penalty
+        self.neighbour: tuple[float, Array, Array] | None = None
+
+    def batches(self, ascending: Array) -> list[Array]:
+        """They span at most a factor of about ten: within one, the same κ serves all τ."""
+        if not len(ascending):
+            return []
+        span = np.log10(ascending[-1] / ascending[0])
+        return np.array_split(ascending, min(len(ascending), max(1, round(span))))
+
+    def warm_start(self, tau: Array) -> State:
+        """On the line from the neighbour to the flat point, where φ = 0."""
+        known, phi, u = self.neighbour or self._near_ridge(float(tau[0]))
+        if np.isfinite(self.flat.tau_max):
+            way = ((tau - known) / (self.flat.tau_max - known))[:, None, None]
+        else:
+            way = np.zeros((len(tau), 1, 1))
+        grown = u * (tau / known)[:, None, None]
+        return self.start(tau, phi * (1.0 - way), grown * (1.0 - way) + self.flat.u * way)
+
+    def _near_ridge(self, tau: float) -> tuple[float, Array, Array]:
+        """φ of kernel ridge, and τ times a subgradient of J near it."""
+        _, z = self.problem.ridge()
+        R = block_norms(z)
+        ones = float(self.penalty.value(np.ones_like(R))[0])
+        step = SUBGRADIENT_STEP * float(R.max()) / max(1.0, ones) or 1.0
+        slope = (1.0 - self.penalty.shrinkage(R, step)) / step
+        return tau, z[0], (tau * slope[:, :, None] * z)[0]
+
+    def start(self, tau: Array, phi: Array, u: Array) -> State:
+        """w = φ + u/κ."""
+        kappa = self._start_kappa(phi, u)
+        return State.begin(tau, kappa, phi + u / kappa[:, None, None], MEMORY)
+
+    def _start_kappa(self, phi: Array, u: Array) -> Array:
+        """κ ∝ ‖u‖/‖φ‖, in units of the system and within reason."""
+        system = self.problem.representation.system
+        largest = norms(phi).max() or norms(self.problem.ridge()[1])[0]
+        size = np.maximum(norms(phi), 1e-3 * largest + TINY)
+        kappa: Array = START_KAPPA * norms(u) / size / system.kappa_unit
+        kappa = np.clip(kappa, 1 / START_RANGE, START_RANGE)
+        if not system.any_kappa:
+            kappa = np.full(len(kappa), on_lattice(float(np.exp(np.mean(np.log(kappa))))))
+        return kappa * system.kappa_unit
+
+    def prox(self, state: State, w: Array) -> Array:
+        """φ = prox_{τJ/κ}(w), without what S1 takes."""
+        return self.s2_penalty.prox(w, state.tau / state.kappa)
+
+    def step(self, state: State) -> None:
+        """S2 and S3 of the step before, S1, over-relaxation."""
+        kappa = state.kappa[:, None, None]
+        state.phi_before = self.prox(state, state.w)
+        v = 2.0 * state.phi_before - state.w
+        state.C, state.z = self._s1(state, v)
+        state.w_next = state.w + RELAXATION * (state.z - state.phi_before)
+        state.phi = self.prox(state, state.w_next)
+        state.u = self.s2_penalty.feasible(kappa * (state.w_next - state.phi), state.tau)
+        state.multiplier = kappa * (state.z - v)
+        if self.in_s1:
+            more = self._shift(state)[:, None, None] * state.z
+            state.u, state.multiplier = state.u + more, state.multiplier + more
+
+    def _shift(self, state: State) -> Array:
+        """2τc: the elastic net's squared term as a multiple of B in S1."""
+        return np.asarray(2.0 * state.tau * self.penalty.ridge)
+
+    def _s1(self, state: State, v: Array) -> tuple[Array, Array]:
+        if not self.in_s1:
+            return self.problem.s1(v, state.kappa)
+        # Completing the square: κ' = κ + 2τc and v' = κv/κ'.
+        kappa = state.kappa + self._shift(state)
+        return self.problem.s1((state.kappa / kappa)[:, None, None] * v, kappa)
+
+    def look(self, state: State, iteration: int) -> Mask:
+        """Which rows have a gap of at most tol.
+
+        The terms are tried in the order of their cost: first the one that needs no product, then
+        the distance; what passes both is certified anew, without relying on S1's own Zθ. A row
+        whose distance is far too large is left alone for a while.
+        """
+        gap = fenchel_gap(self.penalty, state.tau, state.z, state.u)
+        gap[state.wait_until > iteration] = np.inf
+        rows = np.flatnonzero(gap <= self.limit)
+        if len(rows):
+            gap[rows] += self.problem.half_distance(state.C[rows], state.u[rows])
+            excess = gap[rows] / max(self.limit, TINY)
+            wait = np.log(excess + 1e-300) / np.log(FALL)
+            state.wait_until[rows] = iteration + np.clip(wait, 1, LONGEST_WAIT)
+            rows = rows[excess <= 1.0]
+        if len(rows):
+            gap[rows] = self.gap(state, rows)
+        state.gap = gap
+        return np.asarray(gap <= self.limit)
+
+    def learn(self, state: State, rows: Mask) -> None:
+        """The solution of the largest τ is the neighbour of the next batch."""
+        for row in np.flatnonzero(rows):
+            if self.neighbour is None or state.tau[row] > self.neighbour[0]:
+                self.neighbour = float(state.tau[row]), state.phi[row], state.u[row]
+
+    def adapt(self, state: State) -> None:
+        """Multiply κ by √(relative primal / relative dual residual) where that is far from 1."""
+        primal, dual = self.residuals(state)
+        relative_primal = primal / np.maximum(np.maximum(norms(state.z), norms(state.phi)), TINY)
+        relative_dual = dual / np.maximum(norms(state.u), TINY)
+        factor = np.sqrt(np.maximum(relative_primal, TINY) / np.maximum(relative_dual, TINY))
+        factor = np.clip(factor, 1 / LARGEST_MOVE, LARGEST_MOVE)
+        system = self.problem.representation.system
+        if not system.any_kappa:
+            factor = np.full_like(factor, on_lattice(float(np.median(factor))))
+        factor[(factor < ADAPT_FACTOR) & (factor > 1.0 / ADAPT_FACTOR)] = 1.0
+        unit = state.kappa * factor / system.kappa_unit
+        factor[(unit < SMALLEST_KAPPA) | (unit > LARGEST_KAPPA)] = 1.0
+        moved = factor != 1.0
+        if moved.any():
+            # φ and u = κλ stay; λ is rescaled.
+            phi = self.prox(state, state.w)
+            state.w = phi + (state.w - phi) / factor[:, None, None]
+            state.kappa = state.kappa * factor
+            state.history.forget(moved)

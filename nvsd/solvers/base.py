@@ -1,0 +1,200 @@
+"""What all solvers share: the running rows of a batch, and the steps that the driver calls."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nvsd.descriptions import by_name, short_names
+from nvsd.penalties import BoundPenalty
+from nvsd.representations.base import Problem
+from nvsd.solvers.anderson import Anderson
+from nvsd.solvers.certificate import certificate
+from nvsd.solvers.flat import FlatPoint
+from nvsd.solvers.points import Points, Settings, norms
+from nvsd.solvers.status import Status
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+
+@dataclass
+class State:
+    """The running rows of a batch, one per τ.
+
+    Attributes
+    ----------
+    tau, kappa : (k,) arrays
+        The weight of the penalty, and the step size.
+    w, w_next : (k, d, rows) arrays
+        Where the step began and where it led.
+    phi_before, phi : (k, d, rows) arrays
+        prox_{τJ/κ} of both.
+    C, z : arrays
+        θ and its derivatives Zθ.
+    multiplier, u : (k, d, rows) arrays
+        θ = θ(multiplier), and the feasible dual point.
+    gap : (k,) array
+        The duality gap where it was computed; a lower bound of it, or inf, elsewhere.
+    wait_until : (k,) array
+        The iteration before which the gap need not be looked at.
+    history : Anderson
+        Of w.
+    """
+
+    tau: Array
+    kappa: Array
+    w: Array
+    w_next: Array
+    phi_before: Array
+    phi: Array
+    C: Array
+    z: Array
+    multiplier: Array
+    u: Array
+    gap: Array
+    wait_until: Array
+    history: Anderson
+
+    @classmethod
+    def begin(cls, tau: Array, kappa: Array, w: Array, memory: int) -> Self:
+        """Before the first step nothing but w is known."""
+        unknown, none = np.full(len(tau), np.inf), np.zeros(len(tau))
+        return cls(tau, kappa, w, w, w, w, w, w, w, w, unknown, none, Anderson(w.shape, memory))
+
+    def drop(self, rows: Mask) -> None:
+        """Take rows out of the batch."""
+        for each in fields(self):
+            if each.name == "history":
+                self.history.keep(~rows)
+            else:
+                setattr(self, each.name, getattr(self, each.name)[~rows])
+
+
+class Solver(ABC):
+    """One iteration w → w⁺ whose fixed points are solutions; the driver does the rest.
+
+    Attributes
+    ----------
+    name : str
+        By which `nvsd_path(solver=...)` knows it.
+    needs : sequence of str
+        What it calls of the problem.
+    quadratic : sequence of str
+        Where it can put the elastic net's squared term.
+    adapt_every : int
+        After how many iterations `adapt` is called; 0: never.
+    """
+
+    name: ClassVar[str]
+    needs: ClassVar[Sequence[str]]
+    quadratic: ClassVar[Sequence[str]] = ("S2",)
+    adapt_every: ClassVar[int] = 0
+
+    def __init__(
+        self, problem: Any, penalty: BoundPenalty, flat: FlatPoint, settings: Settings
+    ) -> None:
+        self.problem, self.penalty, self.flat, self.settings = problem, penalty, flat, settings
+        self.limit = settings.tol * problem.scale
+
+    @classmethod
+    def refuse(cls, problem: Problem, settings: Settings) -> None:
+        """Refuse what it cannot honour."""
+        missing = [need for need in cls.needs if not hasattr(problem, need)]
+        if missing:
+            raise ValueError(
+                f"solver {cls.name!r} needs {', '.join(missing)}, which representation "
+                f"{problem.representation.kind!r} does not have; give solver="
+                f"{problem.representation.solver!r}, or another representation."
+            )
+        if settings.quadratic not in cls.quadratic:
+            raise ValueError(
+                f"solver {cls.name!r} does not take quadratic = {settings.quadratic!r}; give "
+                f"{' or '.join(map(repr, cls.quadratic))}, or solver='admm'."
+            )
+
+    @abstractmethod
+    def batches(self, ascending: Array) -> list[Array]:
+        """The τ in the order in which to solve them, those that are iterated together as one."""
+
+    @abstractmethod
+    def warm_start(self, tau: Array) -> State:
+        """Where to start a batch, from what was solved before."""
+
+    @abstractmethod
+    def start(self, tau: Array, phi: Array, u: Array) -> State:
+        """Start from derivatives φ and a dual point u, (k, d, rows)."""
+
+    def beyond(self, tau: Array, u: Array) -> State:
+        """Where to start from τ_max on, u being the flat point's dual point."""
+        return self.start(tau, np.zeros_like(u), u)
+
+    @abstractmethod
+    def step(self, state: State) -> None:
+        """One iteration from w: all of the state but the gap."""
+
+    @abstractmethod
+    def look(self, state: State, iteration: int) -> Mask:
+        """Set the gap where it can be told; which rows have one of at most tol."""
+
+    def learn(self, state: State, rows: Mask) -> None:
+        """Take in solved rows, for later starts."""
+        return
+
+    def adapt(self, state: State) -> None:
+        """Change the step sizes where that pays."""
+        return
+
+    def extrapolate(self, state: State) -> None:
+        """Move to the accelerated w."""
+        state.w = state.history.extrapolate(state.w, state.w_next)
+
+    def prox(self, state: State, w: Array) -> Array:
+        """φ = prox_{τJ/κ}(w)."""
+        return self.penalty.prox(w, state.tau / state.kappa)
+
+    def gap(self, state: State, rows: NDArray[np.intp]) -> Array:
+        """The duality gap of these rows, from scratch."""
+        return certificate(
+            self.problem, self.penalty, state.tau[rows], state.C[rows], state.u[rows]
+        )
+
+    def residuals(self, state: State) -> tuple[Array, Array]:
+        """Primal ‖Zθ − φ‖ and dual κ‖φ − φ_before‖."""
+        return norms(state.z - state.phi), state.kappa * norms(state.phi - state.phi_before)
+
+    def points(self, state: State, finished: Mask, iteration: int) -> Points:
+        """The finished rows, as they are returned."""
+        rows = np.flatnonzero(finished)
+        primal, dual = self.residuals(state)
+        gap = state.gap[rows]
+        unsure = ~(gap <= self.limit)
+        if unsure.any():
+            gap[unsure] = self.gap(state, rows[unsure])
+        return Points(
+            state.tau[rows],
+            state.C[rows],
+            state.phi[rows],
+            state.multiplier[rows],
+            state.u[rows],
+            gap,
+            state.kappa[rows],
+            np.full(len(rows), iteration),
+            primal[rows],
+            dual[rows],
+            np.where(gap <= self.limit, Status.CONVERGED, Status.MAX_ITER),
+        )
+
+
+def solver_named(name: str, problem: Problem, settings: Settings) -> type[Solver]:
+    """The solver asked for; "auto" is the one that suits the representation."""
+    known = short_names(Solver, "name")  # type: ignore[type-abstract]
+    suited = known[problem.representation.solver]
+    solver = by_name("solver", name, {"auto": suited, **known})
+    solver.refuse(problem, settings)
+    return solver

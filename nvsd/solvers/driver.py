@@ -1,0 +1,209 @@
+"""Regularisation paths over τ: what all solvers share.
+
+Both ends of a path are known in closed form: from τ_max on all derivatives vanish, and τ = 0 is
+kernel ridge. In between a solver iterates batches of τ, in an order of its own, each started from
+what was solved before, until the duality gap of every τ is at most tol.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nvsd.penalties import BoundPenalty
+from nvsd.representations.base import Problem
+from nvsd.solvers.base import Solver, State
+from nvsd.solvers.certificate import certificate
+from nvsd.solvers.flat import FlatPoint
+from nvsd.solvers.points import Points, Trace, norms
+from nvsd.solvers.status import Status
+from nvsd.tolerances import FLAT_POINT
+
+Array = NDArray[np.float64]
+Tick = Callable[[int], object]
+logger = logging.getLogger("nvsd")
+
+# Iterations on each rung of the ladder below a bound on τ_max, the ratio of its rungs (closer than
+# the default grid), how many there are, and how many ladders at most: 0.93^48 is 1/30.
+LADDER_ITER, RUNG, RUNGS, LADDERS = 40, 0.93, 8, 6
+FLAT_ITER = 300  # iterations that the flat point is worth where it is not its own proof
+CLEARLY_LESS = 0.1  # of a gap: what justifies another point in place of the flat one
+
+
+def _nothing(done: int) -> None:
+    pass
+
+
+def tau_grid(largest: float, smallest: float, n_taus: int) -> Array:
+    """n_taus values from the largest down to the smallest, evenly spaced in the logarithm."""
+    if largest <= 0:  # f = mean of y is optimal for every τ
+        largest, smallest = 1.0, 1e-3
+    grid: Array = np.geomspace(largest, smallest, n_taus)
+    grid[0] = largest
+    return grid
+
+
+def solve_path(
+    solver: Solver, taus: Array, tick: Tick = _nothing, trace: Trace | None = None
+) -> Points:
+    """Solve for all τ; the result is in descending order of τ."""
+    ascending, flat = np.sort(taus), solver.flat
+    is_flat = ascending >= flat.tau_max
+    is_ridge = (ascending == 0) & ~is_flat
+    done = []
+    if is_flat.any():
+        done.append(_from_tau_max_on(solver, ascending[is_flat], trace))
+    if is_ridge.any():
+        done.append(_ridge(solver, ascending[is_ridge]))
+    tick(int(is_flat.sum() + is_ridge.sum()))
+    for batch in solver.batches(ascending[~is_flat & ~is_ridge]):
+        points = solve_batch(solver, solver.warm_start(batch), tick, trace)
+        done.append(_none_worse_than_flat(solver, points))
+        logger.debug("tau %.3g to %.3g: %d steps", batch[0], batch[-1], points.n_iter.max())
+    return Points.join(done)
+
+
+def solve_batch(
+    solver: Solver, state: State, tick: Tick = _nothing, trace: Trace | None = None
+) -> Points:
+    """Iterate all τ of a batch at once; rows leave it as they converge.
+
+    Parameters
+    ----------
+    tick : callable
+        Told how many τ have just been finished.
+    trace : Trace, optional
+        Takes in the gap and the residuals of every step, which costs a certificate for each.
+    """
+    done: list[Points] = []
+    for iteration in range(1, solver.settings.max_iter + 1):
+        solver.step(state)
+        finished = solver.look(state, iteration)
+        if trace is not None:
+            gap = solver.gap(state, np.arange(len(state.tau)))
+            trace.add(state.tau, iteration, gap, *solver.residuals(state), state.kappa)
+        if iteration == solver.settings.max_iter:
+            finished[:] = True
+        if finished.any():
+            done.append(solver.points(state, finished, iteration))
+            solver.learn(state, finished)
+            state.drop(finished)
+            tick(int(finished.sum()))
+            if not len(state.tau):
+                break
+        solver.extrapolate(state)
+        if solver.adapt_every and iteration % solver.adapt_every == 0:
+            solver.adapt(state)
+    return Points.join(done)
+
+
+def tighten(solver: Solver) -> FlatPoint:
+    """Lower τ_max to where the flat point stops being optimal, when Z lacks full row rank.
+
+    Then Zᵀu does not determine u, and a solver finds dual points of smaller gauge than the one of
+    least norm. A few iterations are spent on a ladder of τ below the bound, with rungs closer than
+    the default grid, and τ_max goes down as far as the dual points prove the flat point.
+    """
+    problem, penalty, flat, settings = solver.problem, solver.penalty, solver.flat, solver.settings
+    known = not 0 < flat.tau_max < np.inf or problem.representation.full_row_rank()
+    if known or problem.half_distance(flat.C, np.zeros_like(flat.u))[0] <= solver.limit:
+        return flat  # in the last case even τ = 0 gains nothing that tol can tell
+    short = type(solver)(problem, penalty, flat, replace(settings, max_iter=LADDER_ITER))
+    for _ in range(LADDERS):
+        ladder: Array = flat.tau_max * RUNG ** np.arange(1.0, RUNGS + 1.0)
+        way = (ladder / flat.tau_max)[:, None, None]
+        phi, u = problem.ridge()[1] * (1.0 - way), flat.u * way
+        points = solve_batch(short, short.start(ladder, phi, u))
+        C = np.repeat(flat.C, len(ladder), axis=0)
+        proven = certificate(problem, penalty, points.tau, C, points.u) <= solver.limit
+        n_flat = int(np.argmin(np.append(proven, False)))
+        if n_flat:
+            last = slice(n_flat - 1, n_flat)
+            flat = replace(flat, u=points.u[last], tau_max=float(points.tau[last][0]))
+        if n_flat < len(ladder):
+            break
+    return flat
+
+
+def _from_tau_max_on(solver: Solver, taus: Array, trace: Trace | None) -> Points:
+    """The flat point; where rounding spoils its proof, what a solver makes of it.
+
+    The support is empty either way: what the solver may leave of Zθ is far below what τ_max can
+    tell.
+    """
+    problem, flat, settings = solver.problem, solver.flat, solver.settings
+    known = Points.join([_closed_form(problem, solver.penalty, taus, flat)])
+    # Without a factorisation the flat point is only as exact as its iterative solution.
+    direct = problem.representation.factorises
+    left = norms(problem.derivatives(flat.C))
+    exact = direct & (left <= FLAT_POINT * norms(problem.ridge()[1]))
+    doubtful = np.flatnonzero((known.gap > solver.limit) & ~exact)
+    if not len(doubtful):
+        return known
+    max_iter = min(settings.max_iter, FLAT_ITER) if direct else settings.max_iter
+    short = type(solver)(problem, solver.penalty, flat, replace(settings, max_iter=max_iter))
+    own = None if trace is None else Trace()
+    state = short.beyond(known.tau[doubtful], known.u[doubtful])
+    tried = solve_batch(short, state, trace=own)
+    left = norms(problem.derivatives(tried.C))
+    tried = replace(tried, phi=np.zeros_like(tried.phi), primal_residual=left)
+    needed = (CLEARLY_LESS if direct else 1.0) * known.gap[doubtful]
+    better = (tried.gap <= solver.limit) | (tried.gap < needed)
+    if trace is not None and own is not None:
+        trace.take(own, tried.tau[better])
+    rest = np.setdiff1d(np.arange(len(taus)), doubtful[better])
+    return Points.join([known.at(rest), tried.at(np.flatnonzero(better))])
+
+
+def _ridge(solver: Solver, taus: Array) -> Points:
+    """Kernel ridge, at τ = 0."""
+    C, z = solver.problem.ridge()
+    u = np.zeros_like(z)
+    return _closed_form(solver.problem, solver.penalty, taus, FlatPoint(C, u, u, 0.0), phi=z)
+
+
+def _closed_form(
+    problem: Problem,
+    penalty: BoundPenalty,
+    taus: Array,
+    known: FlatPoint,
+    phi: Array | None = None,
+) -> Points:
+    """One known solution at several τ."""
+    k = len(taus)
+    C, u, multiplier = (np.repeat(a, k, axis=0) for a in (known.C, known.u, known.multiplier))
+    none = np.zeros(k)
+    return Points(
+        taus,
+        C,
+        np.zeros_like(u) if phi is None else np.repeat(phi, k, axis=0),
+        multiplier,
+        u,
+        certificate(problem, penalty, taus, C, u),
+        none,
+        np.zeros(k, dtype=np.intp),
+        none,
+        none,
+        np.full(k, Status.CLOSED_FORM),
+    )
+
+
+def _none_worse_than_flat(solver: Solver, points: Points) -> Points:
+    """The flat point in place of what ran out of iterations further from the optimum than it is."""
+    rows = np.flatnonzero(points.status == Status.MAX_ITER)
+    if not len(rows):
+        return points
+    problem, flat = solver.problem, solver.flat
+    C = np.repeat(flat.C, len(rows), axis=0)
+    gap = certificate(problem, solver.penalty, points.tau[rows], C, points.u[rows])
+    better = ~(points.gap[rows] <= gap) & np.isfinite(gap)
+    rows, gap = rows[better], gap[better]
+    points.C[rows], points.gap[rows] = flat.C, gap
+    points.phi[rows], points.multiplier[rows] = 0.0, flat.multiplier
+    points.primal_residual[rows] = norms(problem.derivatives(flat.C))
+    points.dual_residual[rows] = 0.0
+    return points

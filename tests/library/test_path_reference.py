@@ -1,0 +1,99 @@
+"""The path against CVXPY: every kernel, penalty, ν and shape, in every representation.
+
+Objectives are in units of |y|²/n, with y centred.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from path_problems import Case, kernels, penalties, representations, sample
+
+import nvsd
+from nvsd.kernels import Kernel
+from nvsd.penalties import Penalty
+from nvsd.solvers.status import Status
+
+SHAPES = [(8, 3), (12, 2)]  # nd below rank(Z) for the isotropic kernels; above it for the others
+SPECIAL = ["plain", "rows", "column", "both"]
+NUS = [1e-4, 1e-2, 1.0]
+FRACTIONS = [0.5, 0.05]  # of the τ that shrinks strongly
+QUICK = 80
+
+NORMS = 0.01  # of the largest: what a gap of 1e-12 leaves open, and CVXPY's 1e-9
+# Where Z is ill-conditioned, CVXPY's dual point is inside the ball and tiny derivatives remain.
+OFF = 1e-6  # of the largest norm of kernel ridge
+TOLERANCES = [1e-6, 1e-10, 1e-12]
+CLOSED_FORM = 1e-10  # a flat point whose gap is rounding: it is emitted as it is
+ROUNDING = 1e-14  # of a sum of some ten squares
+
+
+def product_of_everything() -> list:
+    cases = [
+        (shape, special, kernel, penalty, nu)
+        for shape, special in product(SHAPES, SPECIAL)
+        for kernel, penalty, nu in product(kernels(shape[1]), penalties(shape[1]), NUS)
+    ]
+    # A stride prime to all the factors visits every kernel, penalty, ν, shape and special.
+    chosen = {(i * 367) % len(cases) for i in range(QUICK)}
+    return [
+        pytest.param(
+            *case,
+            i,
+            id=f"{i}-{case[2]}-{type(case[3]).__name__}-{case[4]:g}-{case[0]}-{case[1]}",
+            marks=() if i in chosen else pytest.mark.slow,
+        )
+        for i, case in enumerate(cases)
+    ]
+
+
+def test_the_quick_selection_leaves_nothing_out() -> None:
+    quick = [p.values for p in product_of_everything() if not p.marks]
+    assert len(quick) == QUICK
+    for shape in SHAPES:
+        seen = [values for values in quick if values[0] == shape]
+        assert {values[1] for values in seen} == set(SPECIAL)
+        assert {values[2] for values in seen} == set(kernels(shape[1]))
+        assert {values[3] for values in seen} == set(penalties(shape[1]))
+        assert {values[4] for values in seen} == set(NUS)
+
+
+@pytest.mark.parametrize(
+    ("shape", "special", "kernel", "penalty", "nu", "seed"), product_of_everything()
+)
+def test_the_path_is_the_reference(
+    shape: tuple[int, int], special: str, kernel: Kernel, penalty: Penalty, nu: float, seed: int
+) -> None:
+    X, y = sample(seed, *shape, special)
+    case = Case(X, y, kernel, penalty, nu)
+    taus = [fraction * case.tau_unit for fraction in FRACTIONS]
+    truths = [case.truth(tau) for tau in taus]
+    for representation in representations(kernel):
+        prepared = nvsd.prepare(X, kernel=kernel, nu=nu, representation=representation)
+        for tol in TOLERANCES:
+            path = nvsd.nvsd_path(prepared, y, penalty=penalty, taus=taus, tol=tol, max_iter=20_000)
+            check_against(truths, path, case, tol)
+
+
+def check_against(truths, path, case: Case, tol: float) -> None:
+    assert path.attrs["scale"] == pytest.approx(case.unit)
+    for i, truth in enumerate(truths):
+        row = path.isel(tau=i)
+        assert float(row.tau) == truth.tau
+        gap, objective = float(row.gap), float(row.objective)
+        exact = int(row.status) == Status.CLOSED_FORM
+        assert 0 <= gap <= (max(tol, CLOSED_FORM) if exact else tol) * case.unit
+        distance = (objective - truth.minimum) / case.unit
+        assert abs(distance) <= (gap + truth.accuracy) / case.unit + ROUNDING
+        if tol == min(TOLERANCES):
+            check_norms(truth, row.derivative_norm.values, row.support.values, case)
+
+
+def check_norms(truth, norms, support, case: Case) -> None:
+    largest = max(truth.derivative_norm.max(), 0.01 * case.ridge_norm)
+    np.testing.assert_allclose(norms, truth.derivative_norm, rtol=0, atol=NORMS * largest)
+    assert support[truth.derivative_norm > NORMS * largest].all()
+    assert (norms[truth.surely_off()] <= OFF * case.ridge_norm).all()
+    np.testing.assert_array_equal(support, norms > 0)

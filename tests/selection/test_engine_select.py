@@ -1,0 +1,274 @@
+"""`nvsd.select` as it is called: names, groups, inputs that are kept, a number, the result."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from sklearn.model_selection import KFold
+
+import nvsd
+from nvsd.engine.judging import Judged, size_grid
+from nvsd.engine.ranking import clip_bounds, rank
+from nvsd.selection import METHODS
+
+NAMES = [f"v{a}" for a in range(8)]
+
+
+def sample(n: int = 120, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
+    """Of eight inputs v1, v4 and v6 matter: a sine, and a product."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 8))
+    y = np.sin(2 * X[:, 1]) + X[:, 4] * X[:, 6] + 0.1 * rng.standard_normal(n)
+    return pd.DataFrame(X, columns=NAMES), y
+
+
+@pytest.fixture(scope="module")
+def found() -> nvsd.Selection:
+    return nvsd.select(*sample())
+
+
+def test_the_default_finds_the_inputs_and_predicts(found: nvsd.Selection) -> None:
+    assert found.selected == ["v1", "v4", "v6"]
+    assert found.method == "anova"
+    X, y = sample(500, seed=1)
+    assert np.mean((found.predict(X) - y) ** 2) < 0.15 * y.var()
+    assert np.mean((found.refit.predict(X) - y) ** 2) < 0.15 * y.var()
+
+
+def test_every_input_has_a_number_and_a_place(found: nvsd.Selection) -> None:
+    ranking = found.ranking
+    assert sorted(ranking.index) == NAMES
+    assert set(ranking.index[:3]) == {"v1", "v4", "v6"}
+    assert (np.diff(ranking.values) <= 0).all()
+    assert np.isfinite(ranking.values).all()
+    table = found.table()
+    assert list(table["feature"]) == NAMES
+    assert set(table[table["selected"]]["feature"]) == set(found.selected)
+
+
+def test_the_history_says_what_the_rule_did(found: nvsd.Selection) -> None:
+    history = found.history
+    assert history.n_selected.values[0] == 0  # the empty set competes
+    chosen = history.isel(step=history.attrs["chosen"])
+    assert int(chosen.n_selected) == 3
+    assert float(chosen.error) == pytest.approx(found.score)
+    assert float(history.excess.min()) == 0.0
+    assert "least error" in history.attrs["reason"]
+    sets = history.support.values
+    assert all((a <= b).all() for a, b in pairwise(sets))
+
+
+def test_the_refit_ignores_what_was_dropped(found: nvsd.Selection) -> None:
+    X, _ = sample(30, seed=2)
+    other = X.copy()
+    other[["v0", "v2"]] = 1e3
+    np.testing.assert_array_equal(found.refit.predict(X), found.refit.predict(other))
+    gradient = found.refit.gradient(X)
+    assert not gradient[~found.support].any()
+    step = 1e-5
+    for a in np.flatnonzero(found.support):
+        up, down = X.copy(), X.copy()
+        up.iloc[:, a] += step
+        down.iloc[:, a] -= step
+        slope = (found.refit.predict(up) - found.refit.predict(down)) / (2 * step)
+        np.testing.assert_allclose(gradient[a], slope, atol=1e-5)
+
+
+def test_far_values_do_not_ruin_predictions(found: nvsd.Selection) -> None:
+    X, y = sample(5, seed=3)
+    X.iloc[0] = 1e9
+    X.iloc[1] = -1e9
+    assert np.abs(found.predict(X)).max() < 20 * np.abs(y).max()
+
+
+def test_the_refit_travels_as_a_dataset(found: nvsd.Selection, tmp_path) -> None:
+    X, _ = sample(10, seed=4)
+    dataset = found.dataset()
+    np.testing.assert_allclose(dataset.nvsd.predict(X), found.refit.predict(X), atol=1e-10)
+    dataset.to_netcdf(tmp_path / "model.nc", engine="h5netcdf")
+    again = xr.load_dataset(tmp_path / "model.nc", engine="h5netcdf")
+    np.testing.assert_array_equal(again.nvsd.predict(X), dataset.nvsd.predict(X))
+
+
+def test_equal_calls_give_equal_results(found: nvsd.Selection) -> None:
+    again = nvsd.select(*sample())
+    assert again.history.identical(found.history)
+    np.testing.assert_array_equal(again.strength, found.strength)
+
+
+def test_folds_in_other_processes_change_nothing(found: nvsd.Selection) -> None:
+    assert nvsd.select(*sample(), n_jobs=2).history.identical(found.history)
+
+
+def test_the_order_of_columns_does_not_matter(found: nvsd.Selection) -> None:
+    X, y = sample()
+    turned = nvsd.select(X[NAMES[::-1]], y)
+    assert sorted(turned.selected) == found.selected
+
+
+@pytest.mark.parametrize("factor", [1e6, 1e-6])
+def test_units_of_y_and_of_an_input_do_not_matter(found: nvsd.Selection, factor: float) -> None:
+    X, y = sample()
+    assert nvsd.select(X, factor * y).selected == found.selected
+    X["v4"] *= factor
+    assert nvsd.select(X, y).selected == found.selected
+
+
+def test_outliers_of_y_do_not_decide() -> None:
+    X, y = sample(250)
+    y[:3] += [300.0, -500.0, 400.0]
+    assert nvsd.select(X, y).selected == ["v1", "v4", "v6"]
+
+
+def test_validation_data_judge_instead_of_folds() -> None:
+    found = nvsd.select(*sample(), validation=sample(200, seed=5))
+    assert found.selected == ["v1", "v4", "v6"]
+    assert len(found.refit.fit.X) == 120
+
+
+def test_folds_may_be_given() -> None:
+    cv = KFold(3, shuffle=True, random_state=1)
+    assert nvsd.select(*sample(), cv=cv).selected == ["v1", "v4", "v6"]
+    assert nvsd.select(*sample(), cv=4).selected == ["v1", "v4", "v6"]
+
+
+def test_groups_are_kept_or_dropped_as_a_whole() -> None:
+    groups = {"a": ["v0", "v1"], "b": ["v2", "v3"], "c": ["v4", "v6"], "d": ["v5", "v7"]}
+    found = nvsd.select(*sample(), groups=groups)
+    assert found.selected == ["v0", "v1", "v4", "v6"]
+
+
+def test_what_is_kept_is_in_every_set() -> None:
+    found = nvsd.select(*sample(), keep=["v7"])
+    assert {"v1", "v4", "v6", "v7"} <= set(found.selected)
+    assert found.history.support.sel(feature="v7").all()
+    assert nvsd.select(*sample(), keep=[7]).selected == found.selected
+
+
+@pytest.mark.parametrize("k", [1, 2, 5, 8])
+def test_an_exact_number(k: int) -> None:
+    found = nvsd.select(*sample(), k=k)
+    assert len(found.selected) == k
+    assert set(found.selected) <= {"v1", "v4", "v6"} or k > 3
+
+
+def test_the_least_error_may_be_asked_for() -> None:
+    found = nvsd.select(*sample(), rule="min")
+    assert {"v1", "v4", "v6"} <= set(found.selected)
+    assert float(found.history.excess[found.history.attrs["chosen"]]) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"method": "anova", "widths": [1, 2]}, "does not take widths"),
+        ({"method": "pool", "k": 2}, "does not take keep or k"),
+        ({"method": "eliminate", "keep": ["v1"]}, "does not take keep or k"),
+        ({"keep": ["none"]}, "keep names 'none', which is not an input"),
+        ({"k": 9}, "k = 9 is not allowed"),
+        ({"k": 1, "keep": ["v1", "v2"]}, "give from 2"),
+        ({"rule": "clear"}, "give 'smallest' or 'min'"),
+        ({"method": "anova", "n_taus": 3}, "does not take n_taus"),
+    ],
+)
+def test_what_cannot_be_honoured_is_refused(arguments: dict, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        nvsd.select(*sample(30), **arguments)
+
+
+def test_a_kernel_is_respected() -> None:
+    kernel = nvsd.kernels.Gaussian(2.0)
+    found = nvsd.select(*sample(40), kernel=kernel, cv=3)
+    assert found.method == "pool"
+    assert found.refit.kernel == kernel
+    assert len(found.ranking) == 8
+    assert {"pool", "eliminate"} <= set(METHODS)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_nothing_is_selected_from_noise(seed: int) -> None:
+    rng = np.random.default_rng(100 + seed)
+    found = nvsd.select(rng.standard_normal((80, 10)), rng.standard_normal(80))
+    assert found.selected == []
+    assert found.predicts_with == "the mean"
+    assert np.ptp(found.predict(rng.standard_normal((5, 10)))) == 0.0
+
+
+def test_degenerate_tables_have_an_answer() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 3))
+    assert nvsd.select(X, np.full(40, 2.5)).selected == []
+    assert nvsd.select(np.ones((20, 3)), rng.standard_normal(20)).selected == []
+    assert nvsd.select(X, X[:, 0]).selected == ["x0"]
+    assert nvsd.select(1e80 * X, 1e60 * X[:, 1]).selected == ["x1"]
+    assert nvsd.select(rng.standard_normal((6, 2)), rng.standard_normal(6)).selected == []
+
+
+def test_many_inputs_are_screened() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((150, 400))
+    y = 2 * X[:, 17] + X[:, 230] ** 2 + 0.2 * rng.standard_normal(150)
+    found = nvsd.select(X, y, cv=3)
+    assert found.selected == ["x17", "x230"]
+    assert len(found.ranking) == 400
+
+
+@pytest.mark.slow
+def test_many_rows_are_summed() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((4000, 6))
+    y = np.sin(2 * X[:, 1]) + X[:, 4] * X[:, 2] + 0.3 * rng.standard_normal(4000)
+    found = nvsd.select(X, y, cv=2)
+    assert found.selected == ["x1", "x2", "x4"]
+    assert found.history.attrs["n_ranked"] == 1500
+    assert len(found.refit.fit.X) == 1000  # kernel sections
+    assert np.mean((found.predict(X) - y) ** 2) < 0.2
+
+
+def test_the_rule_takes_the_smallest_that_errors_cannot_tell_from_the_best() -> None:
+    rng = np.random.default_rng(0)
+    noise = rng.chisquare(1, 400)
+    wave = 0.1 * (-1.0) ** np.arange(400) - 1e-3  # a little better, a fifth of its standard error
+    errors = np.column_stack([noise + 1.0, noise + 0.5, noise, noise + wave])
+    assert Judged([0, 1, 2, 3], errors, noise).smallest() == 2
+    alike = np.column_stack([noise + rng.normal(0, 5, 400), noise])
+    assert Judged([0, 1], np.abs(alike), noise).smallest() in (0, 1)
+    assert Judged([0, 1], np.column_stack([noise, noise + 1]), noise).smallest() == 0
+
+
+def test_sizes_go_from_what_is_kept_to_what_there_is() -> None:
+    assert size_grid(0, 3) == [0, 1, 2, 3]
+    assert size_grid(2, 2) == [2]
+    assert size_grid(0, 100)[-1] == 40
+    assert size_grid(3, 9) == [3, 4, 5, 6, 7, 8, 9]
+
+
+def test_clipping_leaves_counts_and_constants_alone() -> None:
+    assert clip_bounds(np.full(20, 3.0)) == (-np.inf, np.inf)
+    low, high = clip_bounds(np.append(np.random.default_rng(0).standard_normal(200), 1e6))
+    assert -8 < low < high < 8
+    counts = np.repeat([0.0, 1.0], [90, 10])
+    low, high = clip_bounds(counts)
+    assert low < 0
+    assert high > 1
+
+
+@pytest.mark.parametrize(
+    ("truth", "inputs"),
+    [
+        (lambda X: np.sin(4 * X[:, 2]), {2}),
+        (lambda X: np.sign(X[:, 0]) * np.sign(X[:, 3]), {0, 3}),
+        (lambda X: (np.abs(np.hypot(X[:, 1], X[:, 2]) - 1) < 0.35).astype(float), {1, 2}),
+        (lambda X: (X[:, 0] > 0.3) + 0.5 * X[:, 4], {0, 4}),
+    ],
+    ids=["sine", "xor", "ring", "step"],
+)
+def test_what_one_width_or_main_effects_would_miss_ranks_first(truth, inputs: set) -> None:
+    rng = np.random.default_rng(7)
+    X = rng.standard_normal((300, 30))
+    y = truth(X) + 0.1 * rng.standard_normal(300)
+    assert set(rank(X, y).order[: len(inputs)].tolist()) == inputs
