@@ -144,8 +144,9 @@ def _from_tau_max_on(solver: Solver, taus: Array, trace: Trace | None) -> Points
     doubtful = np.flatnonzero((known.gap > solver.limit) & ~exact)
     if not len(doubtful):
         return known
-    max_iter = min(settings.max_iter, FLAT_ITER) if direct else settings.max_iter
-    short = type(solver)(problem, solver.penalty, flat, replace(settings, max_iter=max_iter))
+    # Iterations that do not help against rounding are few; else later τ learn from them.
+    few = replace(settings, max_iter=min(settings.max_iter, FLAT_ITER))
+    short = type(solver)(problem, solver.penalty, flat, few) if direct else solver
     own = None if trace is None else Trace()
     state = short.beyond(known.tau[doubtful], known.u[doubtful])
     tried = solve_batch(short, state, trace=own)
@@ -155,6 +156,8 @@ def _from_tau_max_on(solver: Solver, taus: Array, trace: Trace | None) -> Points
     better = (tried.gap <= solver.limit) | (tried.gap < needed)
     if trace is not None and own is not None:
         trace.take(own, tried.tau[better])
+    if not direct:
+        known.status[doubtful[tried.status == Status.MAX_ITER]] = Status.MAX_ITER
     rest = np.setdiff1d(np.arange(len(taus)), doubtful[better])
     return Points.join([known.at(rest), tried.at(np.flatnonzero(better))])
 

@@ -104,3 +104,30 @@ def test_the_numbers_are_explained_in_the_result() -> None:
     values = [int(number) for number in attrs["flag_values"].split()]
     named = dict(zip(values, attrs["flag_meanings"].split(), strict=True))
     assert named == {int(status): status.name.lower() for status in Status}
+
+
+def test_a_flat_point_that_iterations_would_prove_ran_out_of_them() -> None:
+    """Without a factorisation a closed form that is not proven is not a matter of rounding."""
+    data = nvsd.datasets.make_e2(30, 22)
+    problem = {
+        "kernel": Polynomial(3), "penalty": nvsd.penalties.ElasticNet(0.6),
+        "representation": "matrix-free", "taus": [476.30186],
+    }  # fmt: skip
+    with pytest.warns(nvsd.ConvergenceWarning, match="the iterations ran out"):
+        short = nvsd.nvsd_path(data.X[:, :9], data.y, max_iter=1200, **problem)
+    assert short.status.item() == Status.MAX_ITER
+
+
+def test_later_points_learn_from_the_one_at_tau_max() -> None:
+    """With 1500 iterations each: from the flat point alone the second one needs more."""
+    data = nvsd.datasets.make_e3(30, 4)
+    path = nvsd.nvsd_path(
+        data.X[:, :6],
+        data.y,
+        kernel=Gaussian(4.0),
+        representation="matrix-free",
+        n_taus=5,
+        tau_ratio=1e-2,
+        max_iter=1500,
+    )
+    assert is_certified(path.status.values).all()
