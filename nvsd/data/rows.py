@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -30,6 +31,7 @@ T = TypeVar("T")
 
 
 Job = Callable[[Array, Array | None], T]  # of X and y of a block; results can be added
+View = Callable[[Array, Array | None], tuple[Array, Array | None]]  # of a block, for a block
 
 
 BLOCK = 2**20  # numbers of X in a block of an array
@@ -63,6 +65,7 @@ class Rows(ABC):
         self.features, self.progress = features, progress
         self.mean, self.scale = np.zeros(len(features)), np.ones(len(features))
         self._plain = True  # whether X can be used as it is
+        self._seen: View | None = None
 
     @abstractmethod
     def blocks(self) -> Iterator[Block]:
@@ -95,6 +98,12 @@ class Rows(ABC):
         rows.mean, rows.scale, rows._plain = mean, scale, False
         return rows
 
+    def seen_as(self, view: View) -> Self:
+        """The same rows, with sums over view(X, y) in place of X and y."""
+        rows = copy(self)
+        rows._seen = view
+        return rows
+
     def count(self) -> int:
         """How many rows there are, by another pass if need be."""
         return self.total(_length) if self.n is None else self.n
@@ -112,6 +121,8 @@ class Rows(ABC):
         checkpoint : Checkpoint, optional
             From which an interrupted sum of Moments goes on.
         """
+        if self._seen is not None:
+            job = partial(_through, self._seen, job)
         with (
             checkpoint or Tally() as tally,
             progress_bar(self.progress, self.n_blocks, "rows", "block") as tick,
@@ -177,6 +188,11 @@ class ArrayRows(Rows):
         self.n_blocks = -(-self.n // self._step)
         self._set_target(y, checked)
 
+    @property
+    def lazy(self) -> bool:
+        """Whether only a block at a time is read."""
+        return self._lazy
+
     def _set_target(self, y: ArrayLike | None, checked: bool = False) -> None:
         lazy = isinstance(y, np.memmap) and y.shape == (self.n,)
         known = y is None or lazy or checked
@@ -223,6 +239,10 @@ class ArrayRows(Rows):
         rows = copy(self)
         rows._set_target(y)
         return rows
+
+
+def _through(view: View, job: Job[T], X: Array, y: Array | None) -> T:
+    return job(*view(X, y))
 
 
 def _length(X: Array, y: Array | None) -> int:

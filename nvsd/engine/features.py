@@ -92,6 +92,8 @@ def _eigenfunctions(width: float, rough: bool) -> tuple[Array, Array]:
 
 def _raw(Z: Array, base: Base) -> Array:
     """Features (n, d, r) of squashed inputs, neither centred nor scaled."""
+    if base.linear == 1:
+        return Z[:, :, None]
     z, W = _eigenfunctions(base.width, base.rough)
     K = profile(Z.reshape(-1, 1) - z, base.width, base.rough)
     Phi = (K @ W).reshape(*Z.shape, -1)

@@ -34,6 +34,7 @@ NEGLIGIBLE = 1e-10  # squared error, in variances of y, below which fits are exa
 # (docs/scripts/selection_problems.py): 3 % of 207 runs on noise select something.
 EMPTY_Z = 1.5  # by which a set must beat the mean
 SIZE_Z = 1.0  # by which a larger set must beat a smaller one
+SLIGHT, SLIGHT_Z = 0.01, 3.0  # or by so many where it beats it by a hundredth of its error only
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,15 +110,17 @@ class Judged:
         """The position of the smallest set that the errors cannot tell from the best.
 
         The empty set, or the least there is, wins unless the best beats it by EMPTY_Z standard
-        errors; among the others SIZE_Z counts. Fits that are exact differ by rounding only, which
-        tells nothing.
+        errors; among the others SIZE_Z counts, and SLIGHT_Z for slight differences. Fits that are
+        exact differ by rounding only, which tells nothing.
         """
         mean, se = self.differences()
-        z = mean / np.maximum(se, NEGLIGIBLE * self.errors[:, 0].mean() + TINY)
+        errors = self.errors.mean(axis=0)
+        z = mean / np.maximum(se, NEGLIGIBLE * errors[0] + TINY)
         best = int(np.argmin(mean))
         if best == 0 or z[0] <= EMPTY_Z:
             return 0
-        return next(j for j in range(1, len(z)) if j == best or z[j] <= SIZE_Z)
+        needed = np.where(mean <= SLIGHT * errors[best], SLIGHT_Z, SIZE_Z)
+        return next(j for j in range(1, len(z)) if j == best or z[j] <= needed[j])
 
 
 def size_grid(least: int, most: int) -> list[int]:
@@ -162,39 +165,56 @@ def _make_fold(X: Array, y: Array, split: Split, seed: int) -> _Fold:
         return _Fold(X, y, split, seed)
 
 
-def judge(
+def _rank_all(X: Array, y: Array, rows: Index, seed: int) -> Ranking:
+    rows = some_rows(rows, RANK_ROWS, np.random.default_rng(seed))
+    with threadpool_limits(1):
+        return rank(X[rows], y[rows], seed)
+
+
+def rank_and_judge(
     X: Array,
     y: Array,
+    rows: Index,
     splits: Sequence[Split],
     structure: Structure,
     seed: int = 0,
     n_jobs: int | None = None,
     tick: Callable[[int], object] = lambda done: None,
-) -> Judged:
-    """Squared errors of nested sets on rows that neither ranking nor fit has seen.
+) -> tuple[Ranking, Judged]:
+    """The ranking by the rows to fit, and errors of nested sets on rows not seen.
 
-    y has a standard deviation of about 1.
+    In each fold neither ranking nor fit has seen the rows that judge. y has a standard deviation of
+    about 1.
     """
-    calls = (delayed(_make_fold)(X, y, split, seed + k) for k, split in enumerate(splits))
-    folds: list[_Fold] = []
-    for fold in _results(Parallel(n_jobs, return_as="generator"), calls):
-        folds.append(fold)
+    calls = [delayed(_make_fold)(X, y, split, seed + k) for k, split in enumerate(splits)]
+    calls.append(delayed(_rank_all)(X, y, rows, seed))
+    done: list[Any] = []
+    for each in _results(Parallel(n_jobs, prefer="threads", return_as="generator"), calls):
+        done.append(each)
         tick(1)
+    *folds, ranking = done
+    return ranking, _judged(folds, structure, n_jobs)
+
+
+def _judged(folds: list[_Fold], structure: Structure, n_jobs: int | None) -> Judged:
+    """Errors of larger and larger sets, until these get no better."""
     entered = min(len(np.unique(structure.units[fold.ranking.columns])) for fold in folds)
     rows = min(len(fold.y) for fold in folds)
     least = int(structure.keep.sum())
     most = max(least, min(entered, rows // ROWS_PER_INPUT))
     sizes: list[int] = []
     columns: list[Array] = []
-    for size in size_grid(least, most):
-        sizes.append(size)
-        columns.append(np.concatenate([fold.errors(structure, size) for fold in folds]))
-        best = int(np.argmin([column.mean() for column in columns]))
-        if len(sizes) - 1 - best >= PATIENCE:
-            break
-    everything = np.concatenate([fold.all_errors() for fold in folds])
+    with Parallel(n_jobs, require="sharedmem") as parallel:
+        for size in size_grid(least, most):
+            sizes.append(size)
+            found = parallel(delayed(fold.errors)(structure, size) for fold in folds)
+            columns.append(np.concatenate(found))
+            best = int(np.argmin([column.mean() for column in columns]))
+            if len(sizes) - 1 - best >= PATIENCE:
+                break
+        everything = np.concatenate(parallel(delayed(fold.all_errors)() for fold in folds))
     return Judged(sizes, np.maximum(np.stack(columns, axis=1), NEGLIGIBLE), everything)
 
 
-def _results(parallel: Any, calls: Any) -> Iterator[_Fold]:
+def _results(parallel: Any, calls: Any) -> Iterator[Any]:
     yield from parallel(calls)

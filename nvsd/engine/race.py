@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nvsd.engine.features import Base, Bases, Scaler, Units
-from nvsd.engine.reweight import Round, reweight
+from nvsd.engine.kernel import ALL
+from nvsd.engine.reweight import Round, next_weights, reweight
 from nvsd.engine.scan import Scan, cosines, scan
 
 Array = NDArray[Any]
@@ -19,6 +20,7 @@ Index = NDArray[np.intp]
 FINE, MIDDLE, SMOOTH = (Base(0.3),), (Base(0.7),), (Base(1.5),)
 LINE, ROUGH = (Base(1.5, linear=0.5),), (Base(1.0, rough=True),)
 BOTH = (Base(0.3), Base(1.5, linear=0.5))  # each input finds its own width
+PLAIN = (Base(1.0, linear=1.0),)  # the input itself, for the product kernel
 
 EARLY, ROUNDS = 2, 4  # rounds that all configurations get, and that the leaders get
 FINALISTS, RETRIED = 3, 4  # leaders that go on, and that meet again on a second split
@@ -42,6 +44,7 @@ FIRST = (
     *(Config(bases, 1, 1.0, "flat", EARLY) for bases in (FINE, SMOOTH, LINE)),
     *(Config(bases, 2, 0.5, "flat", EARLY) for bases in (MIDDLE, SMOOTH, LINE)),
     Config(LINE, 3, 0.5, "flat", EARLY),
+    Config(PLAIN, ALL, 2.0, "flat", ROUNDS),  # its effects show late
     *(Config(bases, 2, 1.0, "scan", EARLY) for bases in (FINE, MIDDLE, SMOOTH, LINE, ROUGH, BOTH)),
 )
 
@@ -51,6 +54,8 @@ def variants(c: Config) -> list[Config]:
     other = replace(c, start="scan" if c.start == "flat" else "flat")
     if c.order == 1:
         return [other, *(replace(c, bases=b, start="scan") for b in (MIDDLE, ROUGH, BOTH))]
+    if c.order == ALL:
+        return [other, *(replace(c, s=factor * c.s) for factor in (1 / 4, 1 / 2, 2))]
     near = [replace(c, s=c.s / 4), replace(c, s=2 * c.s), replace(c, order=5 - c.order)]
     # BOTH from a flat start is slow, and seldom the best.
     return near if c.bases == BOTH else [*near, other]
@@ -104,7 +109,7 @@ class Race:
         done = self.runs.setdefault(replace(c, rounds=0), [])
         more = c.rounds - len(done)
         if more > 0 and (not done or done[-1].effect.any()):
-            eta = done[-1].effect if done else self.start(c)
+            eta = next_weights(done[-1].effect, c.order) if done else self.start(c)
             lam = done[-1].fit.lam if done else self._lam.get(c.order)
             Phi, held = self.features(c.bases)
             done += reweight(Phi, self.target[self.rows], c.order, c.s, eta, more, held, lam)

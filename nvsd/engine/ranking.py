@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nvsd.engine.features import Units
+from nvsd.engine.kernel import ALL
 from nvsd.engine.race import (
     EARLY,
     FINALISTS,
@@ -26,6 +27,7 @@ from nvsd.engine.race import (
 )
 from nvsd.engine.reweight import Round
 from nvsd.engine.scan import cosines, scan, scan_main
+from nvsd.tolerances import TINY
 
 Array = NDArray[Any]
 Index = NDArray[np.intp]
@@ -33,7 +35,9 @@ Index = NDArray[np.intp]
 # All constants here were tuned on the tuning problems of docs/scripts/selection_problems.py.
 CLIP = 5.0  # robust sds of y: of x₁e^{2x₂} + x₃² all inputs are found, .58 of them without
 SCREEN = 256  # inputs that enter the reweighting; more are screened first
-INNER_ROWS = 400  # rows on which configurations are compared
+# Rows on which configurations are compared: few, and more only where nothing is CLEAR yet, a share
+# of the variance on the rows held out.
+INNER_ROWS, CLEAR = (400, 1050), 0.2
 INNER_SHARE = 0.7  # of few rows: those on which weights are found
 TWO_SPLITS = 250  # rows below which the leaders meet on a second split
 WORTH = 0.97  # share of the first configuration's error that two together must reach
@@ -100,8 +104,11 @@ def rank(X: Array, y: Array, seed: int = 0) -> Ranking:
     y = np.clip(y, *clip_bounds(y))
     columns = _screened(X, y) if X.shape[1] > SCREEN else np.arange(X.shape[1])
     bench = Bench(X[:, columns], y)
-    races = [Race(bench, *split, y) for split in _splits(len(y), rng)]
-    best = _best(races, _first_race(races[0], races[1:]))
+    for most in INNER_ROWS:
+        races = [Race(bench, *split, y) for split in _splits(len(y), most, rng)]
+        best = _best(races, _first_race(races[0], races[1:]))
+        if len(y) <= most or _explained(races[0], best) > CLEAR:
+            break
     second = _second_pass(races[0], best)
     final = Race(bench, np.arange(len(y)), None, y)
     if best.start == "scan":
@@ -112,14 +119,19 @@ def rank(X: Array, y: Array, seed: int = 0) -> Ranking:
     return _ranked(X, y, columns, bench, best, last)
 
 
-def _splits(n: int, rng: np.random.Generator) -> list[tuple[Index, Index]]:
+def _splits(n: int, most: int, rng: np.random.Generator) -> list[tuple[Index, Index]]:
     """Pairs of rows to weigh on and rows to compare on; two pairs where rows are few."""
     found = []
     for _ in range(2 if n < TWO_SPLITS else 1):
         order = rng.permutation(n)
-        cut = min(int(INNER_SHARE * n), INNER_ROWS)
-        found.append((order[:cut], order[cut : cut + INNER_ROWS]))
+        cut = min(int(INNER_SHARE * n), most)
+        found.append((order[:cut], order[cut : cut + most]))
     return found
+
+
+def _explained(race: Race, best: Config) -> float:
+    """The share of the variance that a configuration explains on the rows held out."""
+    return 1 - race.round(best).error / max(float(np.var(race.target[race.held])), TINY)
 
 
 def _first_race(race: Race, others: list[Race]) -> list[Config]:
@@ -157,6 +169,8 @@ def _best(races: list[Race], configs: list[Config]) -> Config:
 
 def _second_pass(race: Race, first: Config) -> Config | None:
     """A configuration for what the first leaves, if together they do better on the held rows."""
+    if first.order == ALL:  # nothing can be added to a product
+        return None
     left = race.residual(first)
     for c in SECOND:
         left.run(c)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from nvsd.engine.features import Units
 from nvsd.engine.kernel import gram
 from nvsd.engine.ranking import Ranking
-from nvsd.engine.reweight import Round, one_round, scaled
+from nvsd.engine.reweight import Round, next_weights, one_round, scaled
 
 Array = NDArray[Any]
 Index = NDArray[np.intp]
@@ -46,7 +46,8 @@ def floored(effect: Array) -> Array:
 def fit_set(ranking: Ranking, y: Array, inputs: Index, lam: float | None = None) -> SetFit:
     """A fit on some inputs of a ranking, with weights that start at their effects."""
     units = ranking.units.take(np.searchsorted(ranking.columns, inputs))
-    eta, config = floored(ranking.effects(inputs)), ranking.config
+    config = ranking.config
+    eta = next_weights(floored(ranking.effects(inputs)), config.order)
     lam = ranking.last.fit.lam if lam is None else lam
     few, best = len(y) <= MANY, None
     for _ in range(ROUNDS if few else 1):
@@ -54,7 +55,7 @@ def fit_set(ranking: Ranking, y: Array, inputs: Index, lam: float | None = None)
         now = one_round(units.Phi, y, config.order, weights, lam, effects=few)
         if best is None or now.fit.error < best.fit.error:
             best = now
-        eta, lam = now.effect, now.fit.lam
+        eta, lam = next_weights(now.effect, config.order), now.fit.lam
         if not eta.any():
             break
     assert best is not None

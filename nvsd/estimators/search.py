@@ -45,7 +45,7 @@ class NVSDRegressorCV(PathRegressor):
         Multiples of the kernel's width; several are compared.
     refit_nus : float or sequence of float, optional
         Weights of the squared norm in the refit, the best is taken for every τ; by default
-        `nvsd.ridge.default_nus`, a wide grid.
+        `nvsd.ridge.dense.default_nus`, a wide grid.
     taus : sequence of float, optional
         The grid of τ; by default n_taus values from τ_max down to tau_ratio times that, a grid of
         its own for every (μ, ν, width), from all samples. All folds share it.

@@ -24,8 +24,9 @@ WALK = 6  # half decades that λ may walk from there
 LOWEST_SINGLE = 1e-4  # λ in single precision: below, the factor loses all digits
 LOWEST, HIGHEST = 1e-6, 1e3  # below, the factor loses digits; above, f is the mean
 
-DOUBLE = (lapack.dpotrf, lapack.dpotrs, lapack.dtrtri)
-SINGLE = (lapack.spotrf, lapack.spotrs, lapack.strtri)
+LEAF = 64  # order below which LAPACK inverts: 32 to 128 are equally fast
+DOUBLE = (lapack.dpotrf, lapack.dtrtri)
+SINGLE = (lapack.spotrf, lapack.strtri)
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,27 +44,56 @@ class LooFit:
         return float(np.mean(np.square(self.errors, dtype=float)))
 
 
+def inverse_factor(S: Array) -> Array | None:
+    """J, lower triangular, with S⁻¹ = JᵀJ; None where S is not positive definite to rounding.
+
+    The inverse of the Cholesky factor, made by halves: with S₁₁⁻¹ = J₁₁ᵀJ₁₁ and M = S₂₁J₁₁ᵀ,
+
+        J = [[J₁₁, 0], [−J₂₂ M J₁₁, J₂₂]],    J₂₂ of S₂₂ − MMᵀ.
+
+    Nearly all of it is products of matrices, which are twice as fast as LAPACK's triangular
+    inverse, and leave other threads the interpreter.
+    """
+    J = np.zeros_like(S)
+    potrf, trtri = SINGLE if S.dtype == np.float32 else DOUBLE
+
+    def fill(S: Array, J: Array) -> bool:
+        if len(S) <= LEAF:
+            factor, info = potrf(S, lower=1, clean=1)
+            if info == 0:
+                J[...] = trtri(factor, lower=1)[0]
+            return bool(info == 0)
+        h = len(S) // 2
+        if not fill(S[:h, :h], J[:h, :h]):
+            return False
+        M = S[h:, :h] @ J[:h, :h].T
+        if not fill(S[h:, h:] - M @ M.T, J[h:, h:]):
+            return False
+        np.matmul(J[h:, h:], -(M @ J[:h, :h]), out=J[h:, :h])
+        return True
+
+    return J if fill(S, J) else None
+
+
 def loo_ridge(K: Array, y: Array, lam: float) -> LooFit:
     """The fit for one λ; infinite errors where K + λI is not positive definite to rounding."""
     n = len(y)
     unit = float(np.trace(K)) / n
     if unit <= TINY:  # no input varies: the mean alone, whose leave-one-out errors are known
         return LooFit(np.zeros(n), float(y.mean()), lam, (y - y.mean()) * (n / max(n - 1, 1)))
-    potrf, potrs, trtri = SINGLE if K.dtype == np.float32 else DOUBLE
-    S = K.copy(order="F")
+    S = K.copy()
     S[np.diag_indices(n)] += lam * unit
-    factor, info = potrf(S, lower=1, overwrite_a=1, clean=1)
-    if info != 0:
+    J = inverse_factor(S)
+    if J is None:
         return LooFit(np.zeros(n), float(y.mean()), lam, np.full(n, np.inf))
-    solved, _ = potrs(factor, np.column_stack([y, np.ones(n)]), lower=1)
-    v, u = solved.T
-    lower, _ = trtri(factor, lower=1, overwrite_c=1)  # half the work of the whole inverse
-    diagonal = np.einsum("ij,ij->j", lower, lower)
+    centre = float(y.mean())  # a mean far from 0 would cost digits
+    v, u = (J.T @ (J @ np.column_stack([y - centre, np.ones(n)]).astype(J.dtype))).T
+    diagonal = np.einsum("ij,ij->j", J, J)
     total = u.sum()
     mean = v.sum() / total
     alpha = v - u * mean
     errors = alpha / np.maximum(diagonal - u * u / total, np.finfo(K.dtype).tiny)
-    return LooFit(alpha, float(mean), lam, errors)
+    return LooFit(alpha, centre + float(mean), lam, errors)
 
 
 def best_loo_ridge(K: Array, y: Array, last: float | None = None) -> LooFit:

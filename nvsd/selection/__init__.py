@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nvsd.data.checks import check_flag, check_non_negative, check_seed
+from nvsd.data.sources import rows_of
 from nvsd.kernels import Kernel
 from nvsd.penalties import Groups, Penalty
 from nvsd.progress import progress_bar
@@ -25,7 +26,6 @@ from nvsd.selection.engine import METHOD, RULES, Question, select_by_engine
 from nvsd.selection.inputs import (
     Inputs,
     check_rule,
-    checked_rows,
     group_labels,
     judged_rows,
     make_task,
@@ -38,6 +38,8 @@ from nvsd.selection.widths import with_widths
 
 __all__ = ["METHODS", "Refit", "Selection", "select"]
 
+POOL_RULES = ("clear", "1se")  # which the default method does not have
+NU = 1e-3  # of the path, and so no option of the default method
 METHODS: dict[str, Callable[..., list[Candidate]]] = {
     **POOLED,
     "stability": stability,
@@ -53,7 +55,7 @@ def select(
     kernel: Kernel | None = None,
     groups: Groups | None = None,
     penalty: Penalty | None = None,
-    nu: float = 1e-3,
+    nu: float = NU,
     validation: tuple[ArrayLike, ArrayLike] | None = None,
     cv: Any = 5,
     nus: ArrayLike | None = None,
@@ -87,8 +89,8 @@ def select(
     y : (n,) array
         The target; centred inside.
     method : str
-        Which candidates there are. "auto" is "anova", or "pool" if a kernel, penalty, widths, nus,
-        value_points or width_per_input is given:
+        Which candidates there are. "auto" is "anova", or "pool" if a kernel, penalty, nu, widths,
+        nus, value_points, width_per_input or one of its rules is given:
 
         - "anova": nested sets of a ranking by total effects, from kernels that the data choose; it
           finds main effects and interactions, and takes groups, keep and k;
@@ -116,7 +118,7 @@ def select(
         The method then proposes anew in every fold. A candidate has the mean error of what was
         proposed in its place, or of its own set in the same folds, whichever is larger.
     nus : sequence of float, optional
-        Grid for ν of kernel ridge; `nvsd.ridge.default_nus` by default.
+        Grid for ν of kernel ridge; `nvsd.ridge.dense.default_nus` by default.
     widths : sequence of float, optional
         Multiples of the kernel's width to choose from for each candidate, as fewer inputs may
         need another width.
@@ -176,16 +178,17 @@ def select(
     given = {
         "kernel": kernel, "penalty": penalty, "nus": nus, "widths": widths,
         "width_per_input": width_per_input or None, "value_points": value_points,
+        "nu": None if nu == NU else nu,
     }  # fmt: skip
     if method == "auto":
-        described = options or any(value is not None for value in given.values())
-        method = "pool" if described else METHOD
+        pooled = options or rule in POOL_RULES or any(v is not None for v in given.values())
+        method = "pool" if pooled else METHOD
     check_flag("standardize", standardize)
     check_non_negative("nu", nu)
     if method == METHOD:
         _refuse_given(given | options)
         seed, allowed = check_seed(random_state), check_rule(rule, RULES)
-        data = judged_rows(checked_rows(X, y), validation, cv, seed)
+        data = judged_rows(rows_of(X, y, progress), validation, cv, seed)
         labels = group_labels(groups, data.features)
         question = Question(data, labels, keep, k, allowed, seed, n_jobs, progress)
         return select_by_engine(question)

@@ -9,9 +9,10 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from nvsd.data.names import find_column
-from nvsd.engine.judging import RANK_ROWS, Judged, Structure, judge, some_rows
-from nvsd.engine.ranking import Ranking, rank
-from nvsd.engine.refits import refit
+from nvsd.engine.judging import RANK_ROWS, Judged, Structure, rank_and_judge
+from nvsd.engine.ranking import Ranking
+from nvsd.engine.refits import MANY_ROWS, refit
+from nvsd.engine.workers import jobs_at_once
 from nvsd.progress import progress_bar
 from nvsd.results.schema import SELECTION, library_version, text
 from nvsd.selection.inputs import Inputs, JudgedRows
@@ -59,27 +60,29 @@ class Question(NamedTuple):
 def select_by_engine(question: Question) -> Selection:
     """Which inputs y depends on: the set that explains, and the fit that predicts."""
     structure = _structure(question)
-    if question.k is not None and not structure.keep.sum() <= question.k <= structure.n_units:
-        raise ValueError(
-            f"k = {question.k} is not allowed; give from {int(structure.keep.sum())}, the inputs "
-            f"that are kept, to {structure.n_units}."
-        )
     data, steps = question.data, len(question.data.splits) + 2
-    with threadpool_limits(1), progress_bar(question.progress, steps, "select", "step") as tick:
-        # In units of its own: the race is in single precision.
-        unit = float(data.y.std()) or 1.0
-        judged = judge(
-            data.X, data.y / unit, data.splits, structure, question.seed, question.n_jobs, tick
-        ).times(unit**2)
-        X, y = data.train
-        rng = np.random.default_rng(question.seed)
-        rows = some_rows(np.arange(len(y)), RANK_ROWS, rng)
-        ranking = rank(X[rows], y[rows] / unit, question.seed).times(unit)
-        tick(1)
+    jobs = jobs_at_once(question.n_jobs)  # before BLAS is told to have one thread
+    with progress_bar(question.progress, steps, "select", "step") as tick:
+        with threadpool_limits(1):
+            # In units of its own: the race is in single precision.
+            unit = float(data.y.std()) or 1.0
+            ranking, judged = rank_and_judge(
+                data.X,
+                data.y / unit,
+                np.arange(data.n_train),
+                data.splits,
+                structure,
+                question.seed,
+                jobs,
+                tick,
+            )
+            ranking, judged = ranking.times(unit), judged.times(unit**2)
         chosen = _chosen(judged, question)
         support = structure.support(ranking, chosen.size)
-        explains = _refit(question, ranking, support)
-        predicts, uses = _predictor(question, structure, ranking, judged, chosen, explains)
+        # Threads of BLAS pay for sums over many rows only.
+        with threadpool_limits(None if data.n_source > MANY_ROWS else 1):
+            explains = _refit(question, ranking, support)
+            predicts, uses = _predictor(question, structure, ranking, judged, chosen, explains)
         tick(1)
     return Selection(
         support=support,
@@ -114,6 +117,11 @@ def _structure(question: Question) -> Structure:
         if place is None:
             raise ValueError(f"keep names {name!r}, which is not an input; give names of inputs.")
         keep[units[place]] = True
+    if question.k is not None and not keep.sum() <= question.k <= len(keep):
+        raise ValueError(
+            f"k = {question.k} is not allowed; give from {int(keep.sum())}, the inputs that are "
+            f"kept, to {len(keep)}."
+        )
     return Structure(units, keep)
 
 
@@ -128,7 +136,10 @@ def _chosen(judged: Judged, question: Question) -> Chosen:
 
 
 def _refit(question: Question, ranking: Ranking, support: Mask) -> Refit:
-    fit, scaler = refit(*question.data.train, support, ranking.score, ranking.config, question.seed)
+    data = question.data
+    fit, scaler = refit(
+        *data.train, support, ranking.score, ranking.config, question.seed, data.source
+    )
     return Refit(fit, Inputs(question.features, scaler.centre, scaler.scale))
 
 
@@ -193,7 +204,7 @@ def _history(
         "method": METHOD,
         "chosen": chosen_at,
         "rule": "k" if question.k is not None else question.rule,
-        "n_samples": question.data.n_train,
+        "n_samples": question.data.n_source,
         "n_ranked": min(question.data.n_train, RANK_ROWS),
         "reason": _reason(mean, se, sizes, chosen_at),
         "nvsd_version": library_version(),

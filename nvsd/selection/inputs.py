@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -22,13 +23,17 @@ from nvsd.data.checks import (
     is_number,
 )
 from nvsd.data.names import column_names, take_columns
-from nvsd.data.rows import ArrayRows
+from nvsd.data.rows import ArrayRows, Rows
+from nvsd.data.sample import Sample
 from nvsd.kernels import Gaussian, Kernel
 from nvsd.kernels.widths import median_distance
 from nvsd.penalties import GroupLasso, Groups, Lasso, Penalty
 from nvsd.ridge.dense import default_nus, refuse_large_ridge
 from nvsd.selection.task import Array, HeldOut, Mask, Task
 
+# Rows in memory of those that come in blocks: five folds have 8000 to rank on, of which judging
+# takes what it needs.
+SAMPLED = 10_000
 FEW_ROWS = 1000  # with more, a polynomial kernel needs no help to propose sets
 
 
@@ -87,6 +92,10 @@ class JudgedRows(NamedTuple):
         Row numbers; validation data are the last rows, which one split holds out.
     n_train : int
         Rows to fit: all, or those before the validation data.
+    source : Rows or None
+        All rows to fit, if X and y have a sample of them.
+    n_source : int
+        How many these are.
     """
 
     X: Array
@@ -94,6 +103,8 @@ class JudgedRows(NamedTuple):
     features: tuple[str, ...]
     splits: list[tuple[Index, Index]]
     n_train: int
+    source: Rows | None
+    n_source: int
 
     @property
     def train(self) -> tuple[Array, Array]:
@@ -101,8 +112,21 @@ class JudgedRows(NamedTuple):
         return self.X[: self.n_train], self.y[: self.n_train]
 
 
-def judged_rows(rows: ArrayRows, validation: Any, cv: Any, seed: int) -> JudgedRows:
-    """The samples, with validation data as further rows."""
+def judged_rows(rows: Rows, validation: Any, cv: Any, seed: int) -> JudgedRows:
+    """The samples, with validation data as further rows.
+
+    Of a source that is read a block at a time, a sample is drawn in one pass.
+    """
+    source, n_source = None, rows.n
+    if not (isinstance(rows, ArrayRows) and not rows.lazy):
+        if validation is None and not isinstance(cv, Integral):
+            raise ValueError(
+                f"cv = {cv!r} needs all rows at once, and they are read in blocks; give a number "
+                "of folds."
+            )
+        sample = rows.total(partial(Sample.of, SAMPLED, seed))
+        source, n_source = rows, sample.n
+        rows = ArrayRows(sample.X, sample.y, features=rows.features, checked=True)
     X, y, d = rows.points(), rows.target(), len(rows.features)
     inputs = Inputs(rows.features, np.zeros(d), np.ones(d))
     held = _held_out(rows, inputs, validation, cv, seed)
@@ -110,7 +134,7 @@ def judged_rows(rows: ArrayRows, validation: Any, cv: Any, seed: int) -> JudgedR
     if isinstance(held, tuple):
         X, y = np.vstack([X, held[0]]), np.concatenate([y, held[1]])
         held = [(np.arange(n), np.arange(n, len(X)))]
-    return JudgedRows(X, y, rows.features, held, n)
+    return JudgedRows(X, y, rows.features, held, n, source, n if n_source is None else n_source)
 
 
 def group_labels(groups: Groups | None, features: tuple[str, ...]) -> tuple[str, ...] | None:

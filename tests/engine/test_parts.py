@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nvsd.engine.features import Base, Scaler, Units, profile
-from nvsd.engine.kernel import gram, total_effects
+from nvsd.engine.kernel import ALL, effects, gram
 from nvsd.engine.reweight import one_round, reweight, scaled
 from nvsd.engine.scan import cosines, normal_score, scan, scan_main
 
@@ -80,11 +80,24 @@ def test_a_total_effect_is_the_derivative_by_the_log_of_its_weight(order: int) -
     units = Units.make(table(20), (Base(0.7),))
     eta, alpha = np.array([0.5, 0.2, 1.0, 0.3]), np.random.default_rng(1).standard_normal(20)
     known = gram(units.Phi, units.Phi, eta, order)
-    effects = total_effects(known, units.Phi, eta, alpha)
+    found = effects(known, units.Phi, eta, alpha, order)
     for u in range(4):
         step = 1e-5 * np.eye(4)[u] * eta
         up, down = (gram(units.Phi, units.Phi, eta + s, order).K @ alpha for s in (step, -step))
-        np.testing.assert_allclose(effects[:, u], (up - down) / 2e-5, atol=1e-5)
+        assert found[u] == pytest.approx(((up - down) / 2e-5).std(), abs=1e-5)
+
+
+def test_effects_in_a_product_are_norms_of_derivatives() -> None:
+    units = Units.make(table(20), (Base(1.0, linear=1.0),))
+    eta, alpha = np.array([0.5, 0.2, 1.0, 0.3]), np.random.default_rng(1).standard_normal(20)
+    known = gram(units.Phi, units.Phi, eta, ALL)
+    gaps = units.Phi[:, None, :, 0] - units.Phi[:, :, 0]
+    np.testing.assert_allclose(known.K, np.exp(-0.5 * np.sum(eta * gaps**2, axis=2)), atol=1e-12)
+    found = effects(known, units.Phi, eta, alpha, ALL)
+    for u in range(4):
+        step = 1e-5 * np.eye(4)[u][:, None]
+        up, down = (gram(units.Phi + s, units.Phi, eta, ALL).K @ alpha for s in (step, -step))
+        assert found[u] == pytest.approx(np.sqrt(np.mean(((up - down) / 2e-5) ** 2)), abs=1e-6)
 
 
 def test_weights_have_a_sum_of_squares_and_small_ones_rest() -> None:

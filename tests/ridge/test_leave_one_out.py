@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nvsd.kernels import Gaussian
-from nvsd.ridge.leave_one_out import best_loo_ridge, loo_ridge
+from nvsd.ridge.leave_one_out import best_loo_ridge, inverse_factor, loo_ridge
 
 
 def problem(n: int = 15) -> tuple[np.ndarray, np.ndarray]:
@@ -59,3 +59,30 @@ def test_a_kernel_of_nothing_leaves_the_mean() -> None:
     fit = loo_ridge(np.zeros((3, 3)), y, 0.1)
     assert fit.mean == 3.0
     np.testing.assert_allclose(fit.errors, [y[i] - np.delete(y, i).mean() for i in range(3)])
+
+
+@pytest.mark.parametrize("n", [1, 5, 64, 65, 150, 301])
+@pytest.mark.parametrize("precision", [np.float32, np.float64])
+def test_the_inverse_factor_is_that_of_cholesky(n: int, precision: type) -> None:
+    B = np.random.default_rng(n).standard_normal((n, n))
+    S = (B @ B.T / n + np.eye(n)).astype(precision)
+    J = inverse_factor(S)
+    expected = np.linalg.inv(np.linalg.cholesky(S.astype(float)))
+    np.testing.assert_allclose(J, expected, atol=200 * np.finfo(precision).eps)
+    assert J.dtype == precision
+
+
+@pytest.mark.parametrize("n", [10, 200])
+def test_what_is_not_positive_definite_has_no_factor(n: int) -> None:
+    S = np.eye(n)
+    S[-1, -1] = -1.0
+    assert inverse_factor(S) is None
+    fit = loo_ridge(S - 2 * np.eye(n) * S[-1, -1], np.arange(float(n)), 1e-3)
+    assert np.isfinite(fit.errors).all()
+
+
+def test_a_far_mean_costs_no_digits_in_single_precision() -> None:
+    K, y = problem(30)
+    near, far = (loo_ridge(K.astype(np.float32), y + shift, 0.1) for shift in (0.0, 1e6))
+    np.testing.assert_allclose(far.errors, near.errors, atol=1e-4)
+    assert far.mean == pytest.approx(near.mean + 1e6, abs=1e-4)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import dask.array as da
 import numpy as np
 import pandas as pd
 import pytest
@@ -171,7 +172,7 @@ def test_the_least_error_may_be_asked_for() -> None:
         ({"keep": ["none"]}, "keep names 'none', which is not an input"),
         ({"k": 9}, "k = 9 is not allowed"),
         ({"k": 1, "keep": ["v1", "v2"]}, "give from 2"),
-        ({"rule": "clear"}, "give 'smallest' or 'min'"),
+        ({"method": "anova", "rule": "clear"}, "give 'smallest' or 'min'"),
         ({"method": "anova", "n_taus": 3}, "does not take n_taus"),
     ],
 )
@@ -272,3 +273,57 @@ def test_what_one_width_or_main_effects_would_miss_ranks_first(truth, inputs: se
     X = rng.standard_normal((300, 30))
     y = truth(X) + 0.1 * rng.standard_normal(300)
     assert set(rank(X, y).order[: len(inputs)].tolist()) == inputs
+
+
+def many_rows(kind: str, X: np.ndarray, y: np.ndarray) -> tuple:
+    """The same rows from another source."""
+    if kind == "blocks":
+        return ([(X[a : a + 900], y[a : a + 900]) for a in range(0, len(X), 900)],)
+    if kind == "dask":
+        return da.from_array(X, chunks=(1000, -1)), da.from_array(y, chunks=1000)
+    return X, y
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["array", "blocks", "dask", "memory map"])
+def test_rows_come_from_any_source(kind: str, tmp_path) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((5000, 5))
+    y = np.sin(2 * X[:, 1]) + X[:, 4] + 0.3 * rng.standard_normal(5000)
+    if kind == "memory map":
+        np.save(tmp_path / "X.npy", X)
+        found = nvsd.select(np.load(tmp_path / "X.npy", mmap_mode="r"), y, cv=2)
+    else:
+        found = nvsd.select(*many_rows(kind, X, y), cv=2)
+    assert found.selected == ["x1", "x4"]
+    assert found.history.attrs["n_samples"] == 5000
+    assert np.mean((found.predict(X) - y) ** 2) < 0.11
+
+
+def test_blocks_are_refused_where_all_rows_are_needed() -> None:
+    X, y = np.random.default_rng(0).standard_normal((100, 3)), np.arange(100.0)
+    with pytest.raises(ValueError, match="give a number of folds"):
+        nvsd.select([(X, y)], cv=KFold(3))
+    with pytest.raises(ValueError, match="can be read only once"):
+        nvsd.select(pair for pair in [(X, y)])
+
+
+def test_a_function_without_low_orders_is_found() -> None:
+    """Neither an input alone nor a pair explains it."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (500, 8))
+    y = np.sign(X[:, 1] * X[:, 3] * X[:, 4]) + 0.1 * rng.standard_normal(500)
+    assert nvsd.select(X, y, cv=3).selected == ["x1", "x3", "x4"]
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_jobs_change_nothing(n_jobs: int) -> None:
+    X, y = sample()
+    one, other = nvsd.select(X, y), nvsd.select(X, y, n_jobs=n_jobs)
+    assert one.history.identical(other.history)
+
+
+def test_rules_of_the_pool_call_the_pool() -> None:
+    X, y = sample(40)
+    assert nvsd.select(X, y, rule="1se", cv=2).method == "pool"
+    assert nvsd.select(X, y, nu=1e-2, cv=2).method == "pool"
