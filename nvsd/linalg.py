@@ -7,12 +7,13 @@ layout LAPACK wants for its (p, k) argument, so nothing is copied.
 from __future__ import annotations
 
 from collections import OrderedDict
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import blas, eigh, lapack, solve_triangular
+from threadpoolctl import threadpool_limits
 
 from nvsd.tolerances import EPS, JITTERS
 
@@ -26,6 +27,9 @@ DIAGONALISE_BELOW = 200
 # would give every temporary of a megabyte back to the system and fetch it again, page by page,
 # which was half the time of an elimination.
 np.empty(3 * 2**20)
+
+# OpenBLAS crashes in dpotrf of order 16 000 and more with two threads, not of order 12 000.
+LARGEST_THREADED = 12_000
 
 KEPT_BYTES = 2e9  # of the factors for different κ
 
@@ -133,7 +137,8 @@ class CholeskySystem:
             else:
                 M += self._M0
             M[self._diagonal] += jitter * M[self._diagonal].max()
-            factor, info = lapack.dpftrf(self._order, M, uplo="L", overwrite_a=1)
+            with safe_threads(self._order // 2):  # it factorises two halves
+                factor, info = lapack.dpftrf(self._order, M, uplo="L", overwrite_a=1)
             if info == 0:
                 return np.asarray(factor)
         raise np.linalg.LinAlgError("the matrix is not positive definite")
@@ -217,6 +222,11 @@ def mirror(G: Array) -> None:
         G[start + 256 :, rows] = G[rows, start + 256 :].T
 
 
+def safe_threads(order: int) -> AbstractContextManager[object]:
+    """One BLAS thread for a Cholesky factor of large order, which ends the interpreter with two."""
+    return threadpool_limits(1) if order > LARGEST_THREADED else nullcontext()
+
+
 def cholesky(M: Array, repair: bool = True) -> Array:
     """Factor a symmetric matrix in place and return it as a Fortran-ordered lower triangle.
 
@@ -232,7 +242,8 @@ def cholesky(M: Array, repair: bool = True) -> Array:
             # A failed factorisation leaves the other triangle as it was.
             F[...] = np.triu(F, 1) + np.triu(F, 1).T
             np.fill_diagonal(F, diagonal + jitter * diagonal.max())
-        factor, info = lapack.dpotrf(F, lower=1, clean=0, overwrite_a=1)
+        with safe_threads(len(F)):
+            factor, info = lapack.dpotrf(F, lower=1, clean=0, overwrite_a=1)
         if info == 0:
             return np.asarray(factor)
     raise np.linalg.LinAlgError("the matrix is not positive definite")

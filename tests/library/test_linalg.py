@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -19,6 +23,7 @@ from nvsd.linalg import (
     product,
     shifted_system,
 )
+from nvsd.machine import available_memory
 
 METHODS = ["cholesky", "diagonal"]
 KAPPAS = np.array([1e-8, 1e-2, 1.0, 1.0, 30.0, 1e5])
@@ -199,3 +204,24 @@ def test_a_gram_matrix_is_symmetric_to_the_last_bit(n: int) -> None:
     X = np.random.default_rng(0).standard_normal((n, 5))
     np.testing.assert_array_equal(gram(X), gram(X).T)
     np.testing.assert_allclose(gram(X), X @ X.T, rtol=1e-13, atol=1e-13)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(available_memory() < 8 * 2**30, reason="needs 8 GiB of free memory")
+def test_a_factor_of_large_order_does_not_end_the_interpreter() -> None:
+    """With two threads OpenBLAS's dpotrf of order 16 500 is a segmentation fault."""
+    code = """
+import numpy as np
+from nvsd.linalg import cholesky
+n = 16_500
+M = np.full((n, n), 0.5)
+M[np.diag_indices(n)] = n
+factor = cholesky(M)
+assert abs(factor[0, 0] ** 2 - n) < 1e-6 * n
+print("alive")
+"""
+    threads = {"OPENBLAS_NUM_THREADS": "2", "OMP_NUM_THREADS": "2"}
+    ran = subprocess.run(
+        [sys.executable, "-c", code], env=os.environ | threads, capture_output=True, text=True
+    )
+    assert (ran.returncode, ran.stdout.strip()) == (0, "alive"), ran.stderr[-500:]
