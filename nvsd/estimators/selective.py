@@ -46,7 +46,8 @@ class SelectiveRegressor(DerivativeSelector):
     n_jobs : int, optional
         Folds done at once, through joblib.
     options : mapping, optional
-        Further arguments of `nvsd.select`.
+        Further arguments of `nvsd.select`: penalty, nu, nus, widths, width_per_input, value_points,
+        and those of the method.
 
     Attributes
     ----------
@@ -138,7 +139,7 @@ class SelectiveRegressor(DerivativeSelector):
             standardize=self.standardize,
             random_state=self.random_state,
             n_jobs=self.n_jobs,
-            **(self.options or {}),
+            **self._options(),
         )
         self.support_ = self.selection_.support
         self.ranking_ = self.selection_.ranking
@@ -146,6 +147,9 @@ class SelectiveRegressor(DerivativeSelector):
         chosen = history.isel(step=history.attrs["chosen"])
         self.derivative_norms_ = chosen["derivative_norm"].values
         return self
+
+    def _options(self) -> dict[str, Any]:
+        return dict(self.options or {})
 
     def _predict(self, X: Array) -> Array:
         return self.selection_.predict(X)

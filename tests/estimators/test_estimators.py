@@ -19,12 +19,17 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import nvsd
-from nvsd.estimators import DerivativeElimination, NVSDRegressor, NVSDRegressorCV
+from nvsd.estimators import NVSDRegressor, NVSDRegressorCV, SelectiveRegressor
 from nvsd.kernels import Gaussian, Linear, Matern52, Polynomial, neighbour_width
 from nvsd.penalties import ElasticNet, GroupLasso, Lasso, SparseGroupLasso
 
-ESTIMATORS = [NVSDRegressor(), NVSDRegressorCV(**QUICK), DerivativeElimination(cv=3)]
-each_estimator = pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: type(e).__name__)
+ESTIMATORS = [
+    NVSDRegressor(),
+    NVSDRegressorCV(**QUICK),
+    SelectiveRegressor(cv=3),
+    SelectiveRegressor("eliminate", cv=3),
+]
+each_estimator = pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +48,11 @@ def fresh() -> pd.DataFrame:
 # On pure noise nothing may be selected, and then scikit-learn's own transform warns.
 @pytest.mark.filterwarnings("ignore:No features were selected")
 @parametrize_with_checks(
-    [NVSDRegressor(), NVSDRegressorCV(kernel="polynomial", **QUICK), DerivativeElimination(cv=2)]
+    [
+        NVSDRegressor(),
+        NVSDRegressorCV(kernel="polynomial", **QUICK),
+        SelectiveRegressor("eliminate", cv=2),
+    ]
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
@@ -54,7 +63,7 @@ def test_array_api_check_in_a_process_that_allows_it():
     code = (
         "from sklearn.utils.estimator_checks import check_array_api_input as check\n"
         "from nvsd.estimators import *\n"
-        "for e in (NVSDRegressor(), NVSDRegressorCV(n_taus=3, cv=2), DerivativeElimination()):\n"
+        "for e in (NVSDRegressor(), NVSDRegressorCV(n_taus=3, cv=2), SelectiveRegressor()):\n"
         "    check(type(e).__name__, e, 'numpy', expect_only_array_outputs=False)\n"
     )
     environment = os.environ | {"SCIPY_ARRAY_API": "1"}
@@ -67,7 +76,8 @@ def test_pandas_names_are_kept_and_checked(estimator, data, fresh):
     model = clone(estimator).fit(X, y)
     assert list(model.feature_names_in_) == NAMES
     assert list(model.get_feature_names_out()) == list(np.array(NAMES)[model.support_])
-    described = model.history_ if isinstance(model, DerivativeElimination) else model.path_
+    selects = isinstance(model, SelectiveRegressor)
+    described = model.selection_.history if selects else model.path_
     assert list(described["feature"].values) == NAMES
     with pytest.raises(ValueError, match="feature names"):
         model.predict(fresh[NAMES[::-1]])
@@ -255,44 +265,3 @@ def test_wrong_parameters_of_the_regressor(data, parameters, message):
         NVSDRegressor(**parameters).fit(*data)
     assert str(error.value).endswith(".")
     assert ". " not in str(error.value)
-
-
-# --- elimination --------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("method", ["eliminate", "pool"])
-def test_elimination_is_that_of_select(data, fresh, method):
-    X, y = data
-    model = DerivativeElimination(method, kernel=Gaussian(2.0), cv=3, random_state=5).fit(X, y)
-    selection = nvsd.selection.select(
-        X, y, method=method, kernel=Gaussian(2.0), cv=3, random_state=5, progress=False
-    )
-    np.testing.assert_array_equal(model.support_, selection.support)
-    assert list(model.support_) == RELEVANT
-    xr.testing.assert_identical(model.history_, selection.history)
-    np.testing.assert_allclose(model.predict(fresh), selection.refit.predict(fresh), rtol=1e-12)
-    np.testing.assert_array_equal(model.derivative_norms_ > 0, model.support_)
-    assert model.n_iter_ == model.history_.sizes["step"]
-
-
-def test_elimination_with_groups_options_and_validation(data):
-    X, y = data
-    groups = ["u", "v", "v", "u", "w"]
-    model = DerivativeElimination(kernel="polynomial", groups=groups, nus=[1e-2, 1e-4], rule="1se")
-    model.fit(X, y, validation=sample(50, seed=2))
-    assert model.support_[0] == model.support_[3]
-    assert model.support_[1] == model.support_[2]
-    assert model.kernel_ == Polynomial()
-    with pytest.raises(ValueError, match="no option 'nonsense'"):
-        DerivativeElimination(options={"nonsense": 1}).fit(X, y)
-
-
-def test_elimination_with_a_width_for_each_input(data, fresh):
-    X, y = data
-    given = {"kernel": Gaussian(2.0), "cv": 3, "width_per_input": True}
-    model = DerivativeElimination(**given).fit(X, y)
-    selection = nvsd.selection.select(X, y, method="eliminate", **given, progress=False)
-    assert list(model.support_) == RELEVANT
-    assert len(set(model.kernel_.width)) == 2
-    assert model.kernel_ == selection.refit.kernel
-    np.testing.assert_allclose(model.predict(fresh), selection.refit.predict(fresh), rtol=1e-12)

@@ -12,7 +12,7 @@ from sklearn.model_selection import KFold
 from threadpoolctl import threadpool_limits
 
 import nvsd
-from nvsd.estimators import DerivativeElimination, NVSDRegressor, NVSDRegressorCV, search
+from nvsd.estimators import NVSDRegressor, NVSDRegressorCV, SelectiveRegressor, search
 from nvsd.kernels import Gaussian
 from nvsd.penalties import ElasticNet
 
@@ -198,7 +198,7 @@ def test_wrong_parameters_of_the_cross_validation(data, parameters, message):
 
 def test_validation_must_be_a_pair_with_the_same_inputs(data):
     X, y = data
-    for estimator in (NVSDRegressorCV(**QUICK), DerivativeElimination()):
+    for estimator in (NVSDRegressorCV(**QUICK), SelectiveRegressor()):
         with pytest.raises(ValueError, match="give the pair"):
             estimator.fit(X, y, validation=X)
         with pytest.raises(ValueError, match="feature names"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import xarray as xr
 from estimator_problems import NAMES, RELEVANT, sample
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
@@ -11,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import nvsd
-from nvsd.kernels import Gaussian
+from nvsd.kernels import Gaussian, Polynomial
 
 
 # Some checks have a y that does not depend on X, and then nothing is selected.
@@ -70,3 +71,45 @@ def test_other_methods_take_a_kernel() -> None:
     assert exact.get_support()[2]
     judged = nvsd.SelectiveRegressor().fit(X, y, validation=sample(100, 6))
     assert set(judged.get_feature_names_out()) >= {"a", "b"}
+
+
+@pytest.mark.parametrize("method", ["eliminate", "pool"])
+def test_another_method_is_that_of_select(method: str) -> None:
+    (X, y), (fresh, _) = sample(30, 0), sample(7, 1)
+    given = {"method": method, "kernel": Gaussian(2.0), "cv": 3, "random_state": 5}
+    model = nvsd.SelectiveRegressor(**given).fit(X, y)
+    selection = nvsd.select(X, y, **given, progress=False)
+    assert list(model.support_) == RELEVANT
+    xr.testing.assert_identical(model.selection_.history, selection.history)
+    np.testing.assert_allclose(model.predict(fresh), selection.refit.predict(fresh), rtol=1e-12)
+    np.testing.assert_array_equal(model.derivative_norms_ > 0, model.support_)
+
+
+def test_groups_options_and_validation() -> None:
+    X, y = sample(30, 0)
+    model = nvsd.SelectiveRegressor(
+        "eliminate",
+        kernel="polynomial",
+        groups=["u", "v", "v", "u", "w"],
+        rule="1se",
+        options={"nus": [1e-2, 1e-4]},
+    )
+    model.fit(X, y, validation=sample(50, seed=2))
+    assert model.support_[0] == model.support_[3]
+    assert model.support_[1] == model.support_[2]
+    assert model.selection_.refit.kernel == Polynomial()
+    assert set(model.selection_.history["ridge_nu"].values) <= {1e-2, 1e-4}
+    with pytest.raises(ValueError, match="no option 'nonsense'"):
+        nvsd.SelectiveRegressor("eliminate", options={"nonsense": 1}).fit(X, y)
+
+
+def test_a_width_for_each_input() -> None:
+    (X, y), (fresh, _) = sample(30, 0), sample(7, 1)
+    given = {"kernel": Gaussian(2.0), "cv": 3}
+    options = {"width_per_input": True}
+    model = nvsd.SelectiveRegressor("eliminate", **given, options=options).fit(X, y)
+    selection = nvsd.select(X, y, method="eliminate", **given, **options, progress=False)
+    assert list(model.support_) == RELEVANT
+    assert len(set(model.selection_.refit.kernel.width)) == 2
+    assert model.selection_.refit.kernel == selection.refit.kernel
+    np.testing.assert_allclose(model.predict(fresh), selection.refit.predict(fresh), rtol=1e-12)

@@ -42,7 +42,7 @@ def estimators() -> dict[str, Any]:
     return {
         "NVSDRegressor": nvsd.NVSDRegressor(kernel=Gaussian(2.0)),
         "NVSDRegressorCV": nvsd.NVSDRegressorCV(kernel=Gaussian(2.0), n_taus=4, cv=3),
-        "DerivativeElimination": nvsd.DerivativeElimination(kernel=Gaussian(2.0), cv=3),
+        "SelectiveRegressor": nvsd.SelectiveRegressor("eliminate", kernel=Gaussian(2.0), cv=3),
     }
 
 
