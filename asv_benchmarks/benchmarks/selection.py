@@ -1,4 +1,4 @@
-"""From data to a set of inputs: elimination, the pooled methods, and cross-validation."""
+"""From data to a set of inputs: the default, elimination, the pooled methods, cross-validation."""
 
 from __future__ import annotations
 
@@ -15,6 +15,26 @@ def imported(name: str) -> ModuleType:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
         raise NotImplementedError(f"this commit has no {name}") from error
+
+
+class DefaultSelection(common.Timed):
+    """`nvsd.select(X, y)` with nothing else said; "pool" beside it, so that one run has both."""
+
+    repeat = (1, 3, 0.3)
+    timeout = 600.0
+    params = (["default", "pool"], [20], [30, 200, 500])
+    param_names = ("method", "d", "n")
+
+    def setup(self, method: str, d: int, n: int) -> None:
+        super().setup()
+        self.select, self.problem = imported("nvsd.selection").select, common.wide("Gaussian", n, d)
+        self.given = {} if method == "default" else {"method": method}
+
+    def time_select(self, *params: Any) -> None:
+        self.select(self.problem.X, self.problem.y, **self.given)
+
+    def peakmem_select(self, *params: Any) -> None:
+        self.select(self.problem.X, self.problem.y, **self.given)
 
 
 class Selection(common.Timed):

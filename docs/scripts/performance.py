@@ -287,6 +287,11 @@ PARTS = [
     ("Gradients of 50 τ at 1000 points:", "after.Afterwards.time_gradient", "n"),
     ("Refits of 50 τ on their supports:", "after.Afterwards.time_debias", "n"),
     (
+        "`nvsd.select(X, y)` with nothing else said, beside the pooled methods, by d:",
+        "selection.DefaultSelection.time_select",
+        "n",
+    ),
+    (
         "Recursive elimination and the pooled methods, with 1000 validation points:",
         "selection.Selection.time_select",
         "n",
@@ -301,7 +306,8 @@ PARTS = [
 
 def parts(results: Results) -> str:
     tables = [
-        titled(text, pivot(results.series(name), last, seconds)) for text, name, last in PARTS
+        titled(text, pivot(results.series(name, f"full_{name}"), last, seconds))
+        for text, name, last in PARTS
     ]
     return section("Parts", *tables)
 

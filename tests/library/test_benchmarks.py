@@ -221,6 +221,8 @@ def test_the_page_is_made_of_the_stored_results(
     growth = [line for line in text.splitlines() if line.startswith(("| rows", "| inputs"))]
     assert len(growth) == 4
     assert all(line.split("|")[3].strip() == "2.5" for line in growth)
+    default = text[text.index("with nothing else said") :].splitlines()
+    assert default[2] == "|  | n = 30 | n = 200 | n = 500 | n = 1000 |"
     pictures = re.findall(r"\(images/(performance_\w+\.png)\)", text)
     assert len(pictures) == 3
     assert all((tmp_path / "images" / picture).stat().st_size > 0 for picture in pictures)
