@@ -138,7 +138,8 @@ class PathRegressor(DerivativeSelector):
         """The penalised f at new points, whatever `debias` is.
 
         Unlike the refit it may depend on inputs that were not selected: their derivatives vanish
-        at the samples only.
+        at the samples only. Where τ was chosen for the refit it is shrunk so much that it predicts
+        little more than the mean; choose τ with debias=False to predict with it.
 
         Parameters
         ----------

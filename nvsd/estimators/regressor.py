@@ -1,4 +1,4 @@
-"""`NVSDRegressor`: one τ."""
+"""`NVSDRegressor`: the certified path at one τ."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from nvsd.penalties import Groups, Penalty
 
 
 class NVSDRegressor(PathRegressor):
-    """Nonlinear regression with selection of inputs, for one τ.
+    """The certified path of the paper, at one τ, as a regressor and selector.
+
+    To find out which inputs y depends on, call `SelectiveRegressor` or `nvsd.select`. This is the
+    one to call for the penalised problem itself, solved to a duality gap that is stored.
 
     Finds the f in the RKHS of the kernel that minimises
 

@@ -22,7 +22,10 @@ from nvsd.solvers.status import Status
 
 
 class NVSDRegressorCV(PathRegressor):
-    """Nonlinear regression with selection of inputs; τ chosen on held-out data.
+    """The certified path of the paper, its τ chosen on held-out data, as a regressor and selector.
+
+    To find out which inputs y depends on, call `SelectiveRegressor` or `nvsd.select`. This is the
+    one to call for the penalised problem itself, solved to a duality gap that is stored.
 
     For every τ of a grid, and every μ, ν and width if several are given, finds the f that minimises
 
@@ -36,7 +39,8 @@ class NVSDRegressorCV(PathRegressor):
     Parameters
     ----------
     kernel, penalty, groups, debias, standardize, tol, max_iter
-        As for `NVSDRegressor`. With debias=False the penalised f is judged, not the refit.
+        As for `NVSDRegressor`. With debias=False the penalised f is judged and predicts, not the
+        refit: it is shrunk, and uses all inputs away from the samples.
     mu : float or sequence of float
         For "elastic-net" and "sparse-group": the share of the lasso; several are compared.
     nu : float or sequence of float

@@ -203,3 +203,14 @@ def test_validation_must_be_a_pair_with_the_same_inputs(data):
             estimator.fit(X, y, validation=X)
         with pytest.raises(ValueError, match="feature names"):
             estimator.fit(X, y, validation=(X[NAMES[::-1]], y))
+
+
+def test_by_default_the_refit_predicts_and_it_predicts_better():
+    (X, y), (fresh, target) = sample(60, seed=0), sample(300, seed=3)
+    by_refit = NVSDRegressorCV(**QUICK).fit(X, y)
+    by_path = NVSDRegressorCV(**QUICK, debias=False).fit(X, y)
+    np.testing.assert_array_equal(
+        by_refit.predict(fresh), by_refit.refit_.nvsd.predict(fresh).values[0]
+    )
+    np.testing.assert_array_equal(by_path.predict(fresh), by_path.predict_penalized(fresh))
+    assert by_refit.score(fresh, target) > by_path.score(fresh, target)
