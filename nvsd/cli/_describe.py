@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from nvsd.cli._screen import MOST, Row, as_csv, as_json, table, write
+from nvsd.cli._screen import MOST, Row, as_csv, as_json, paragraph, table, write
 from nvsd.penalties import Penalty
 from nvsd.results.order import entry_order
 from nvsd.results.schema import groups_of, kernel_of
@@ -42,14 +42,9 @@ def print_refit(model: xr.Dataset, options: Namespace) -> None:
     elif options.format == "json":
         write(as_json(_head(model) | {"inputs": rows}))
     else:
-        head = _head(model)
-        score = head.get("score")
-        error = "" if score is None else f", mean squared error {score:.4g} on held-out data"
-        write(
-            f"Kernel ridge on selected inputs: {head['n_samples']} rows, {len(rows)} inputs, "
-            f"{kernel_of(model)!r}, nu = {float(model['ridge_nu']):.4g}{error}.\n\n"
-        )
-        write(table(rows, most=None if options.all else MOST))
+        write(paragraph(_refit_sentences(model)))
+        if _uses_inputs(model):
+            write(f"\n{table(rows, most=None if options.all else MOST)}")
 
 
 def is_refit(dataset: xr.Dataset) -> bool:
@@ -143,3 +138,22 @@ def _sentences(path: xr.Dataset) -> str:
         f"{head.get('n_samples', '?')} rows, {head['n_inputs']} inputs{grouped}.\n"
         f"{kernel_of(path)!r}, {penalty}nu = {head.get('nu', np.nan):g}."
     )
+
+
+def _refit_sentences(model: xr.Dataset) -> str:
+    head = _head(model)
+    score = head.get("score")
+    error = "" if score is None else f", mean squared error {score:.4g} on held-out data"
+    if not _uses_inputs(model):
+        return (
+            f"No input was selected from {head['n_samples']} rows: predictions are the mean, "
+            f"{float(model['y_mean']):.4g}, whatever the inputs{error}."
+        )
+    return (
+        f"Kernel ridge on selected inputs: {head['n_samples']} rows, {head['n_inputs']} inputs, "
+        f"nu = {float(model['ridge_nu']):.4g}{error}. Kernel: {kernel_of(model)!r}."
+    )
+
+
+def _uses_inputs(model: xr.Dataset) -> bool:
+    return bool(model["support"].any()) if "support" in model else True

@@ -7,6 +7,7 @@ import io
 import json
 import math
 import sys
+import textwrap
 import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any, TextIO
@@ -15,6 +16,7 @@ Row = dict[str, Any]
 
 LONGEST = 40  # characters of a name in a table
 MOST = 30  # rows of a table, unless all are asked for
+COLUMNS = 80  # of a screen
 
 
 def say(text: str) -> None:
@@ -27,6 +29,12 @@ def write(text: str, stream: TextIO | None = None) -> None:
     stream = sys.stdout if stream is None else stream
     encoding = getattr(stream, "encoding", None) or "utf-8"
     stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
+
+
+def paragraph(text: str) -> str:
+    """Sentences, broken into lines between words."""
+    lines = textwrap.wrap(text, COLUMNS, break_long_words=False, break_on_hyphens=False)
+    return "\n".join(lines) + "\n"
 
 
 def table(rows: Sequence[Row], *, most: int | None = None) -> str:

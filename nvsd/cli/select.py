@@ -5,8 +5,10 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import Any
 
+import numpy as np
 from pandas import isna
 
+from nvsd.cli._answer import Answer
 from nvsd.cli._model import (
     check_outputs,
     load,
@@ -17,7 +19,7 @@ from nvsd.cli._model import (
     on_terminal,
     save_figure,
 )
-from nvsd.cli._screen import MOST, Row, as_csv, as_json, say, table, write
+from nvsd.cli._screen import MOST, Row, as_csv, as_json, cell, say, table, write
 from nvsd.cli._usage import UsageError
 from nvsd.files import refuse_absent, write_dataset
 from nvsd.selection import Selection, select
@@ -55,7 +57,8 @@ def run(options: Namespace) -> None:
         **_model(options, X, groups, widths),
     )
     _write_files(selection, options)
-    _print(selection, options)
+    judged = y if validation is None else validation[1]
+    _print(Answer(selection, cell(options.target), len(X), float(np.var(judged))), options)
 
 
 def _model(options: Namespace, X: Any, groups: Any, widths: Any) -> dict[str, Any]:
@@ -92,41 +95,45 @@ def _write_files(selection: Selection, options: Namespace) -> None:
         say(f"wrote {options.plot}")
 
 
-def _print(selection: Selection, options: Namespace) -> None:
-    rows = _rows(selection)
+def _print(answer: Answer, options: Namespace) -> None:
+    rows = _rows(answer.selection)
     if options.format == "csv":
         write(as_csv(rows))
     elif options.format == "json":
-        write(as_json(_content(selection) | {"inputs": rows}))
+        write(as_json(_content(answer) | {"inputs": rows}))
     else:
-        n, d = int(selection.support.sum()), len(selection.features)
-        write(
-            f"Selected {n} of {d} inputs by {selection.method}; mean squared error "
-            f"{selection.score:.4g} on held-out data.\n\n"
-        )
-        write(table(rows, most=None if options.all else max(MOST, n)))
+        n = int(answer.selection.support.sum())
+        shown = ["input", "group", "selected", "strength"]
+        shown += ["rank"] if answer.ranks else []
+        brief = [{name: row[name] for name in shown if name in row} for row in rows]
+        write(f"{answer.text()}\n{table(brief, most=None if options.all else max(MOST, n))}")
 
 
-def _content(selection: Selection) -> dict[str, Any]:
+def _content(answer: Answer) -> dict[str, Any]:
+    selection = answer.selection
     return {
         "method": selection.method,
         "selected": selection.selected,
+        "reason": answer.reason,
         "mean_squared_error": float(selection.score),
+        "explained_variance": answer.explained,
+        "predicts_with": selection.predicts_with,
         "ridge_nu": float(selection.refit.nu),
         "kernel": repr(selection.refit.kernel),
     }
 
 
 def _rows(selection: Selection) -> list[Row]:
-    """One row for each input: the selected first, then those that stayed longest."""
+    """One row for each input: the selected first, then the strongest, or those that stayed."""
     frame = selection.table().rename(columns={"feature": "input"})
+    frame.insert(len(frame.columns) - 2, "strength", selection.strength)
     rows = [
         {str(name): _native(value) for name, value in row.items()}
         for row in frame.to_dict("records")
     ]
     last = len(rows) + 1
     return sorted(
-        rows, key=lambda row: (not row["selected"], -row["derivative_norm"], row["rank"] or last)
+        rows, key=lambda row: (not row["selected"], -row["strength"], row["rank"] or last)
     )
 
 

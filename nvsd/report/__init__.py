@@ -47,7 +47,7 @@ def write_report(
         Held-out data, on which the functions of the path are judged; or errors over tau:
         `error` (or `mean_error`) and `error_se`.
     history : Selection or Dataset, optional
-        What `nvsd.select` returned, or its history.
+        What `nvsd.select` returned, or its history; the page then opens with what it selected.
     title : str, optional
         Shown above the report and as the title of the window.
 

@@ -133,6 +133,7 @@ def history_content(history: Any) -> dict[str, Any]:
         "chosen": {"size": int(support.sum()), "error": digits(error[[chosen]])[0]},
         "selected": [str(name) for name in history["feature"].values[support.astype(bool)]],
         "inputs": history.sizes["feature"],
+        "reason": str(history.attrs.get("reason", "")) or None,
     }
 
 

@@ -237,6 +237,8 @@ function start() {
   byId("effects").classList.add(data.fit ? "large" : "full");
   if (data.effects) byId("fit").classList.add("small");
   byId("opened").textContent = opening();
+  byId("verdict").hidden = !data.history;
+  if (data.history) byId("verdict").textContent = verdict();
   const slider = byId("tau");
   slider.max = T - 1;
   slider.disabled = T === 1;

@@ -67,6 +67,20 @@ function answer() {
   return ["At ", ...at, `, on ${amount}${groupPart(on)}${order}`, ...list, ...rest, "."];
 }
 
+// What the selection chose, where there was one: it stays while τ moves.
+function verdict() {
+  const { selected: kept, inputs, reason } = data.history;
+  const head = "Judged by refits on held-out rows, on ";
+  if (!kept.length) {
+    return `${head}none of ${plural(inputs, "input")}: no set of them predicts ${target} clearly better than its mean.`;
+  }
+  const why = reason ? ` ${reason[0].toUpperCase()}${reason.slice(1)}.` : "";
+  const some = kept.slice(0, 12).map((name) => shorten(name, 40));
+  const more = kept.length > some.length ? ` and ${kept.length - some.length} more` : "";
+  const list = more ? some.join(", ") : listed(some).join("");
+  return `${head}${kept.length} of ${plural(inputs, "input")}: ${list}${more}.${why}`;
+}
+
 // As many of the strongest as make a sentence of decent length.
 function leading(on) {
   let length = 0;

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+import subprocess
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -186,6 +188,41 @@ def test_history_of_a_selection(path: xr.Dataset, sample: nvsd.datasets.Sample) 
         assert data["selected"] == sample.names[:6]
         assert data["methods"] == ["eliminate", "rank"]
         assert data["chosen"] == {"size": 6, "error": 12.0}
+        assert data["reason"] is None
+
+
+def said(text: str, function: str) -> str:
+    """What a function of the page's script returns, run by node without a browser."""
+    data = re.search(r'id="data">(.*?)</script>', text, re.S)[1]
+    script = re.search(r"<script>(.*?)</script>", text, re.S)[1]
+    element = f"({{ textContent: {json.dumps(data)} }})"
+    start = f"const document = {{ getElementById: () => {element} }};\n"
+    call = script.replace("start();\n})();", f"console.log({function}());\n}})();")
+    assert call != script
+    done = subprocess.run(
+        ["node", "-"], input=start + call, capture_output=True, text=True, check=True
+    )
+    return done.stdout.strip()
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+@pytest.mark.parametrize("noise", [False, True], ids=["some", "none"])
+def test_the_page_opens_with_what_the_selection_says(path: xr.Dataset, noise: bool) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((120, 3))
+    y = rng.standard_normal(120)
+    y = y if noise else X[:, 0] ** 2 + X[:, 2] + 0.3 * y
+    selection = nvsd.select(pd.DataFrame(X, columns=["a", "<b>", "c"]), y, cv=3)
+    text = report_html(path, history=selection)
+    assert text.index('id="verdict"') < text.index('id="answer"')
+    reason = selection.history.attrs["reason"]
+    assert content(text)["history"]["reason"] == reason
+    head = "Judged by refits on held-out rows, on "
+    assert said(text, "verdict") == head + (
+        "none of 3 inputs: no set of them predicts y clearly better than its mean."
+        if noise
+        else f"2 of 3 inputs: a and c. {reason[0].upper()}{reason[1:]}."
+    )
 
 
 def test_a_history_without_methods_and_choice(path: xr.Dataset) -> None:

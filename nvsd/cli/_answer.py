@@ -1,0 +1,123 @@
+"""What a selection says, in sentences."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from nvsd.cli._screen import cell, paragraph
+from nvsd.selection import Selection
+
+NAMED = 12  # how many inputs a sentence lists
+SURELY = 0.005  # the least share of the variance that is worth a number
+STRENGTHS = {
+    "anova": "the standard deviation of their effect in units of {target}",
+    "stability": "the share of the halves of the rows that select them",
+}
+
+
+class Answer(NamedTuple):
+    """A selection, what its target is called, and the rows behind it.
+
+    Attributes
+    ----------
+    selection : Selection
+    target : str
+    n : int
+        Number of rows that were fitted.
+    variance : float
+        Of the target over the rows that judged.
+    """
+
+    selection: Selection
+    target: str
+    n: int
+    variance: float
+
+    @property
+    def explained(self) -> float | None:
+        """The share of the variance that held-out predictions from the selected inputs explain."""
+        return 1 - float(self.selection.score) / self.variance if self.variance > 0 else None
+
+    @property
+    def ranks(self) -> bool:
+        """Whether ranks say more: where strengths are those of one set, not of all inputs."""
+        return self.selection.method != "anova"
+
+    @property
+    def reason(self) -> str:
+        """Why this set, without a capital and a full stop."""
+        history = self.selection.history
+        best, chosen = int(np.argmin(history["error"].values)), int(history.attrs["chosen"])
+        rule = str(history.attrs["rule"])
+        if rule == "k":
+            least = (
+                "this set" if best == chosen else f"the set of {int(history['n_selected'][best])}"
+            )
+            text = f"as many as were asked for; {least} has the least error"
+        elif "reason" in history.attrs:
+            text = str(history.attrs["reason"])
+        elif history.sizes["step"] == 1:
+            text = "this set is the only candidate"
+        elif best == chosen:
+            text = f"of {history.sizes['step']} candidate sets this one has the least error"
+        elif rule == "1se":
+            text = "this set is the smallest whose error is within a standard error of the least"
+        else:
+            text = "of the sets with nearly the least error this one has the clearest norms"
+        return text.replace("the set of 0 ", "the empty set ")
+
+    def text(self) -> str:
+        """All of it, for a screen of 80 columns."""
+        parts = [self._which(), self._why(), self._error(), self._predictions()]
+        return "".join(map(paragraph, parts)) + "\n" + paragraph(self._strength())
+
+    def _which(self) -> str:
+        s = self.selection
+        names = [cell(s.features[a]) for a in s.order if s.support[a]]
+        d = len(s.features)
+        head = f"Selected {len(names) or 'none'} of {d} input{'s' * (d != 1)} by {s.method}"
+        if not names:
+            return f"{head}."
+        if s.groups is not None:
+            used = {group for group, on in zip(s.groups, s.support, strict=True) if on}
+            head += f", in {len(used)} of {len(set(s.groups))} groups"
+        more = len(names) - NAMED
+        return f"{head}: {', '.join(names[:NAMED])}{f' and {more} more' if more > 0 else ''}."
+
+    def _why(self) -> str:
+        why = f"{self.reason[:1].upper()}{self.reason[1:]}."
+        if self.selection.support.any() or self.selection.history.attrs["rule"] == "k":
+            return why
+        return (
+            f"As far as {self.n} rows can tell, {self.target} depends on none of them: no set of "
+            f"inputs predicts it clearly better than its mean does. {why}"
+        )
+
+    def _error(self) -> str:
+        said = f"Expected mean squared error {self.selection.score:.4g} (held-out rows)"
+        if not self.selection.support.any():
+            return f"{said}: that of the mean."
+        if self.explained is None or self.explained < SURELY:
+            return f"{said}: no less than that of the mean."
+        return f"{said}: {self.explained:.0%} of variance explained."
+
+    def _predictions(self) -> str:
+        uses = self.selection.predicts_with
+        if not self.selection.predictor.fit.features.any():
+            return f"Predictions are the mean of {self.target}."
+        if np.array_equal(self.selection.predictor.fit.features, self.selection.support):
+            return "Predictions use the selected inputs."
+        return (
+            f"Predictions have the least error with {uses}; the model that --out writes uses the "
+            "selected inputs alone."
+        )
+
+    def _strength(self) -> str:
+        history = self.selection.history
+        method = str(history["method"].values[int(history.attrs["chosen"])])
+        what = STRENGTHS.get(method, "the derivative norm that they were ranked by")
+        chance = "" if self.selection.support.any() else ", which here cannot be told from chance"
+        rank = "; rank is the size of the smallest set with them" if self.ranks else ""
+        return f"Inputs by strength, {what.format(target=self.target)}{chance}{rank}:"
