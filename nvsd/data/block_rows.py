@@ -58,17 +58,17 @@ class IterableRows(Rows):
 
     def standardized(self) -> Self:
         """The same rows, centred and scaled to unit variance, at the price of one more pass."""
-        self._check_again("standardize=True reads the rows twice")
+        self.check_again("standardize=True reads the rows twice")
         return super().standardized()
 
     def count(self) -> int:
         """How many rows there are, by another pass."""
-        self._check_again("drawing points reads the rows again")
+        self.check_again("drawing points reads the rows again")
         return super().count()
 
     def take(self, index: Index) -> Array:
         """Rows by number, with one more pass."""
-        self._check_again("drawing points reads the rows again")
+        self.check_again("drawing points reads the rows again")
         chosen, start = np.empty((len(index), len(self.features))), 0
         for block in self.blocks():
             assert isinstance(block, ArrayBlock)
@@ -85,7 +85,8 @@ class IterableRows(Rows):
         """Not possible: y comes with the blocks."""
         raise ValueError("y comes with the blocks; leave it out, or give X as an array.")
 
-    def _check_again(self, why: str) -> None:
+    def check_again(self, why: str) -> None:
+        """Refuse what reads the rows more than once, where they can be read only once."""
         if self.once:
             raise ValueError(
                 f"{why}, but the blocks come from an iterator that can be read only once; give a "

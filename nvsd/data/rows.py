@@ -98,6 +98,9 @@ class Rows(ABC):
         rows.mean, rows.scale, rows._plain = mean, scale, False
         return rows
 
+    def check_again(self, why: str) -> None:
+        """Refuse what reads the rows more than once, where they can be read only once."""
+
     def seen_as(self, view: View) -> Self:
         """The same rows, with sums over view(X, y) in place of X and y."""
         rows = copy(self)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from nvsd.engine.ranking import Ranking, clip_bounds, rank
+from nvsd.engine.reweight import error_bound
 from nvsd.engine.sets import fit_all, fit_set
 from nvsd.tolerances import TINY
 
@@ -87,7 +89,7 @@ class Judged:
     sizes : list of int
         Numbers of units.
     errors : (rows, sizes) array
-        Squared errors on held-out rows, y clipped as in its fold.
+        Errors on held-out rows, y clipped as in its fold.
     all_inputs : (rows,) array
         The same of the reweighted fit on all inputs.
     """
@@ -100,10 +102,31 @@ class Judged:
         """The same with errors in other units."""
         return Judged(self.sizes, factor * self.errors, factor * self.all_inputs)
 
+    @property
+    def squares(self) -> Array:
+        """Squared errors."""
+        return np.asarray(np.square(self.errors))
+
+    @cached_property
+    def losses(self) -> Array:
+        """What sets are compared by, (rows, sizes + 1), the last one of all inputs.
+
+        These are squared errors that grow with |e| only beyond the bound of the best set's errors:
+        else a few outliers decide.
+        """
+        e = np.abs(np.column_stack([self.errors, self.all_inputs]))
+        bound = error_bound(e[:, int(np.argmin(np.median(e[:, :-1], axis=0)))])
+        return np.asarray(np.where(e <= bound, e * e, bound * (2 * e - bound)))
+
+    @property
+    def loss(self) -> Array:
+        """The mean loss of each size."""
+        return np.asarray(self.losses[:, :-1].mean(axis=0))
+
     def differences(self) -> tuple[Array, Array]:
         """Mean difference of each size from the best, and its standard error, over paired rows."""
-        best = int(np.argmin(self.errors.mean(axis=0)))
-        gap = self.errors - self.errors[:, [best]]
+        losses = self.losses[:, :-1]
+        gap = losses - losses[:, [int(np.argmin(self.loss))]]
         return gap.mean(axis=0), gap.std(axis=0) / np.sqrt(len(gap))
 
     def smallest(self) -> int:
@@ -113,13 +136,12 @@ class Judged:
         errors; among the others SIZE_Z counts, and SLIGHT_Z for slight differences. Fits that are
         exact differ by rounding only, which tells nothing.
         """
-        mean, se = self.differences()
-        errors = self.errors.mean(axis=0)
-        z = mean / np.maximum(se, NEGLIGIBLE * errors[0] + TINY)
+        (mean, se), loss = self.differences(), self.loss
+        z = mean / np.maximum(se, NEGLIGIBLE * loss[0] + TINY)
         best = int(np.argmin(mean))
         if best == 0 or z[0] <= EMPTY_Z:
             return 0
-        needed = np.where(mean <= SLIGHT * errors[best], SLIGHT_Z, SIZE_Z)
+        needed = np.where(mean <= SLIGHT * loss[best], SLIGHT_Z, SIZE_Z)
         return next(j for j in range(1, len(z)) if j == best or z[j] <= needed[j])
 
 
@@ -147,17 +169,17 @@ class _Fold:
         self._lam: float | None = None
 
     def errors(self, structure: Structure, size: int) -> Array:
-        """Squared errors of the set of the first units."""
+        """Errors of the set of the first units."""
         inputs = structure.inputs(self.ranking, size)
         if not len(inputs):
-            return np.asarray(np.square(self.target - self.y.mean()))
+            return np.asarray(self.target - self.y.mean())
         fit = fit_set(self.ranking, self.y, inputs, self._lam)
         self._lam = fit.round.fit.lam
-        return np.asarray(np.square(self.target - fit.predict(self.X)))
+        return np.asarray(self.target - fit.predict(self.X))
 
     def all_errors(self) -> Array:
-        """Squared errors of the fit on all inputs."""
-        return np.asarray(np.square(self.target - fit_all(self.ranking).predict(self.X)))
+        """Errors of the fit on all inputs."""
+        return np.asarray(self.target - fit_all(self.ranking).predict(self.X))
 
 
 def _make_fold(X: Array, y: Array, split: Split, seed: int) -> _Fold:
@@ -189,14 +211,14 @@ def rank_and_judge(
     calls = [delayed(_make_fold)(X, y, split, seed + k) for k, split in enumerate(splits)]
     calls.append(delayed(_rank_all)(X, y, rows, seed))
     done: list[Any] = []
-    for each in _results(Parallel(n_jobs, prefer="threads", return_as="generator"), calls):
+    for each in _results(Parallel(n_jobs, return_as="generator"), calls):
         done.append(each)
         tick(1)
     *folds, ranking = done
-    return ranking, _judged(folds, structure, n_jobs)
+    return ranking, _judged(folds, structure)
 
 
-def _judged(folds: list[_Fold], structure: Structure, n_jobs: int | None) -> Judged:
+def _judged(folds: list[_Fold], structure: Structure) -> Judged:
     """Errors of larger and larger sets, until these get no better."""
     entered = min(len(np.unique(structure.units[fold.ranking.columns])) for fold in folds)
     rows = min(len(fold.y) for fold in folds)
@@ -204,16 +226,14 @@ def _judged(folds: list[_Fold], structure: Structure, n_jobs: int | None) -> Jud
     most = max(least, min(entered, rows // ROWS_PER_INPUT))
     sizes: list[int] = []
     columns: list[Array] = []
-    with Parallel(n_jobs, require="sharedmem") as parallel:
-        for size in size_grid(least, most):
-            sizes.append(size)
-            found = parallel(delayed(fold.errors)(structure, size) for fold in folds)
-            columns.append(np.concatenate(found))
-            best = int(np.argmin([column.mean() for column in columns]))
-            if len(sizes) - 1 - best >= PATIENCE:
-                break
-        everything = np.concatenate(parallel(delayed(fold.all_errors)() for fold in folds))
-    return Judged(sizes, np.maximum(np.stack(columns, axis=1), NEGLIGIBLE), everything)
+    for size in size_grid(least, most):
+        sizes.append(size)
+        columns.append(np.concatenate([fold.errors(structure, size) for fold in folds]))
+        best = int(np.argmin(Judged(sizes, np.stack(columns, axis=1), columns[-1]).loss))
+        if len(sizes) - 1 - best >= PATIENCE:
+            break
+    everything = np.concatenate([fold.all_errors() for fold in folds])
+    return Judged(sizes, np.stack(columns, axis=1), everything)
 
 
 def _results(parallel: Any, calls: Any) -> Iterator[Any]:

@@ -42,8 +42,7 @@ class Config:
 
 FIRST = (
     *(Config(bases, 1, 1.0, "flat", EARLY) for bases in (FINE, SMOOTH, LINE)),
-    *(Config(bases, 2, 0.5, "flat", EARLY) for bases in (MIDDLE, SMOOTH, LINE)),
-    Config(LINE, 3, 0.5, "flat", EARLY),
+    *(Config(LINE, order, 0.5, "flat", EARLY) for order in (2, 3)),
     Config(PLAIN, ALL, 2.0, "flat", ROUNDS),  # its effects show late
     *(Config(bases, 2, 1.0, "scan", EARLY) for bases in (FINE, MIDDLE, SMOOTH, LINE, ROUGH, BOTH)),
 )
@@ -51,11 +50,13 @@ FIRST = (
 
 def variants(c: Config) -> list[Config]:
     """Neighbours of the leader: other scales of the weights, the next order, the other start."""
+    c = replace(c, rounds=EARLY)
     other = replace(c, start="scan" if c.start == "flat" else "flat")
     if c.order == 1:
         return [other, *(replace(c, bases=b, start="scan") for b in (MIDDLE, ROUGH, BOTH))]
     if c.order == ALL:
-        return [other, *(replace(c, s=factor * c.s) for factor in (1 / 4, 1 / 2, 2))]
+        c = replace(c, rounds=ROUNDS)
+        return [*(replace(c, s=factor * c.s) for factor in (1 / 4, 1 / 2, 2))]
     near = [replace(c, s=c.s / 4), replace(c, s=2 * c.s), replace(c, order=5 - c.order)]
     # BOTH from a flat start is slow, and seldom the best.
     return near if c.bases == BOTH else [*near, other]
@@ -84,14 +85,23 @@ class Race:
         Where weights are found, and where errors are taken; None: leave-one-out errors.
     target : (n,) array
         y, or what another configuration has left of it.
+    before : Race, optional
+        Whose λ are a good start.
     """
 
-    def __init__(self, bench: Bench, rows: Index, held: Index | None, target: Array) -> None:
+    def __init__(
+        self,
+        bench: Bench,
+        rows: Index,
+        held: Index | None,
+        target: Array,
+        before: Race | None = None,
+    ) -> None:
         self.bench, self.rows, self.held, self.target = bench, rows, held, target
         self.runs: dict[Config, list[Round]] = {}
         self._features: dict[Bases, tuple[Array, tuple[Array, Array] | None]] = {}
         self._start: Array | None = None
-        self._lam: dict[int, float] = {}
+        self._lam: dict[int, float] = {} if before is None else dict(before._lam)
 
     def features(self, bases: Bases) -> tuple[Array, tuple[Array, Array] | None]:
         """Features of the rows, and features and target of the rows held out."""
@@ -151,7 +161,7 @@ class Race:
         target[self.rows] = last.fit.errors
         if self.held is not None:
             target[self.held] = last.held
-        return Race(self.bench, self.rows, self.held, target)
+        return Race(self.bench, self.rows, self.held, target, self)
 
 
 def start_weights(found: Scan, d: int) -> Array:

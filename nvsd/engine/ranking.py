@@ -110,7 +110,7 @@ def rank(X: Array, y: Array, seed: int = 0) -> Ranking:
         if len(y) <= most or _explained(races[0], best) > CLEAR:
             break
     second = _second_pass(races[0], best)
-    final = Race(bench, np.arange(len(y)), None, y)
+    final = Race(bench, np.arange(len(y)), None, y, races[0])
     if best.start == "scan":
         final.run(Config(best.bases, 1, 1.0, "flat", EARLY))
     last = final.run(best)[-1]
@@ -144,6 +144,8 @@ def _first_race(race: Race, others: list[Race]) -> list[Config]:
     for c in race.leaders()[:FINALISTS]:
         race.run(replace(c, rounds=ROUNDS))
     for c in variants(race.leaders()[0]):
+        race.run(c)
+    for c in race.leaders()[:FINALISTS]:
         race.run(replace(c, rounds=ROUNDS))
     leaders = race.leaders()
     additive = [c for c in leaders if c.order == 1][:1]

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from nvsd.engine.kernel import ALL, gram
 from nvsd.engine.kernel import effects as size_of_effects
 from nvsd.ridge.leave_one_out import LOWEST_SINGLE, LooFit, best_loo_ridge
+from nvsd.tolerances import TINY
 
 Array = NDArray[Any]
 
@@ -88,6 +89,20 @@ def next_weights(effect: Array, order: int) -> Array:
     return np.square(effect) if order == ALL else effect
 
 
+def error_bound(errors: Array) -> float:
+    """What few errors pass: three robust standard deviations, and at most a twentieth of them."""
+    size = np.abs(errors)
+    return max(3 * 1.4826 * float(np.median(size)), float(np.quantile(size, 0.95)), TINY)
+
+
+def beyond(errors: Array) -> Array:
+    """What errors have beyond the bound: taken off y, it leaves outliers little to say."""
+    if not np.isfinite(errors).all():
+        return np.zeros_like(errors)
+    bound = error_bound(errors)
+    return np.asarray(errors - np.clip(errors, -bound, bound))
+
+
 def _precisions(Phi: Array, lam: float | None) -> tuple[type, ...]:
     """What to compute in, one after the other until λ is not too low for it."""
     if Phi.dtype == np.float32:
@@ -110,7 +125,8 @@ def reweight(
     """Several rounds of fit and η_u ← sd(t_u), scaled to Σ η_u² = s²."""
     done: list[Round] = []
     for _ in range(rounds):
-        done.append(one_round(Phi, y, order, scaled(eta, s), lam, held))
+        target = y if not done else y - beyond(done[-1].fit.errors)
+        done.append(one_round(Phi, target, order, scaled(eta, s), lam, held))
         eta, lam = next_weights(done[-1].effect, order), done[-1].fit.lam
         if not eta.any():
             break

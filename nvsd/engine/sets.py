@@ -16,7 +16,7 @@ from nvsd.engine.reweight import Round, next_weights, one_round, scaled
 Array = NDArray[Any]
 Index = NDArray[np.intp]
 
-ROUNDS, MANY = 2, 400  # of reweighting inside a set; one above MANY rows, where it is dear
+ROUNDS, MANY = 2, 250  # of reweighting inside a set; one above MANY rows, where it is dear
 FLOOR = 0.1  # of the largest effect: no input of a set starts with less
 
 

@@ -151,7 +151,7 @@ SELECTION = Schema(
         "n_selected": Variable(("step",), "number of inputs in the candidate"),
         "error": Variable(("step",), "mean squared error on held-out data", "y^2"),
         "error_se": Variable(("step",), "standard error of the mean squared error", "y^2"),
-        "excess": Variable(("step",), "error minus the least error, on the same rows", "y^2"),
+        "excess": Variable(("step",), "loss minus the least, on the same rows", "y^2"),
         "excess_se": Variable(("step",), "standard error of the excess", "y^2"),
         "clearness": Variable(
             ("step",), "norm of the weakest input inside over the strongest outside"

@@ -12,7 +12,6 @@ from nvsd.data.names import find_column
 from nvsd.engine.judging import RANK_ROWS, Judged, Structure, rank_and_judge
 from nvsd.engine.ranking import Ranking
 from nvsd.engine.refits import MANY_ROWS, refit
-from nvsd.engine.workers import jobs_at_once
 from nvsd.progress import progress_bar
 from nvsd.results.schema import SELECTION, library_version, text
 from nvsd.selection.inputs import Inputs, JudgedRows
@@ -61,7 +60,6 @@ def select_by_engine(question: Question) -> Selection:
     """Which inputs y depends on: the set that explains, and the fit that predicts."""
     structure = _structure(question)
     data, steps = question.data, len(question.data.splits) + 2
-    jobs = jobs_at_once(question.n_jobs)  # before BLAS is told to have one thread
     with progress_bar(question.progress, steps, "select", "step") as tick:
         with threadpool_limits(1):
             # In units of its own: the race is in single precision.
@@ -73,10 +71,10 @@ def select_by_engine(question: Question) -> Selection:
                 data.splits,
                 structure,
                 question.seed,
-                jobs,
+                question.n_jobs,
                 tick,
             )
-            ranking, judged = ranking.times(unit), judged.times(unit**2)
+            ranking, judged = ranking.times(unit), judged.times(unit)
         chosen = _chosen(judged, question)
         support = structure.support(ranking, chosen.size)
         # Threads of BLAS pay for sums over many rows only.
@@ -126,12 +124,12 @@ def _structure(question: Question) -> Structure:
 
 
 def _chosen(judged: Judged, question: Question) -> Chosen:
-    errors = judged.errors.mean(axis=0)
+    errors = judged.squares.mean(axis=0)
     if question.k is not None:
         # A size that was not judged has the error of the nearest one.
         position = int(np.argmin(np.abs(np.array(judged.sizes) - question.k)))
         return Chosen(position, question.k, float(errors[position]))
-    position = judged.smallest() if question.rule == "smallest" else int(np.argmin(errors))
+    position = judged.smallest() if question.rule == "smallest" else int(np.argmin(judged.loss))
     return Chosen(position, judged.sizes[position], float(errors[position]))
 
 
@@ -152,16 +150,16 @@ def _predictor(
     explains: Refit,
 ) -> tuple[Refit, str]:
     """The fit of least error, and which inputs it uses."""
-    errors = judged.errors.mean(axis=0)
-    best = int(np.argmin(errors))
+    loss, of_all = judged.loss, float(judged.losses[:, -1].mean())
+    best = int(np.argmin(loss))
     if not chosen.size and question.k is None:
         return explains, "the mean"
-    if judged.all_inputs.mean() < ALL_BETTER * min(errors[best], chosen.error):
+    if of_all < ALL_BETTER * loss[best]:
         active = np.zeros(len(question.features), dtype=bool)
         active[ranking.columns] = ranking.units.per_input(ranking.last.eta) > 0
         return _refit(question, ranking, active), "all inputs that have an effect"
     size = judged.sizes[best]
-    if size == chosen.size or not errors[best] < LARGER_BETTER * chosen.error:
+    if size == chosen.size or not loss[best] < LARGER_BETTER * loss[chosen.position]:
         return explains, "the selected inputs"
     support = structure.support(ranking, size)
     return _refit(question, ranking, support), f"the first {size} of the ranking"
@@ -188,8 +186,8 @@ def _history(
         "derivative_norm": norms,
         "strength": np.broadcast_to(ranking.score, support.shape),
         "n_selected": support.sum(axis=1),
-        "error": judged.errors.mean(axis=0),
-        "error_se": judged.errors.std(axis=0) / np.sqrt(len(judged.errors)),
+        "error": judged.squares.mean(axis=0),
+        "error_se": judged.squares.std(axis=0) / np.sqrt(len(judged.errors)),
         "excess": mean,
         "excess_se": se,
         "clearness": np.ones(len(sizes)),

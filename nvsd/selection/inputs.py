@@ -124,6 +124,7 @@ def judged_rows(rows: Rows, validation: Any, cv: Any, seed: int) -> JudgedRows:
                 f"cv = {cv!r} needs all rows at once, and they are read in blocks; give a number "
                 "of folds."
             )
+        rows.check_again("a selection reads the rows twice")
         sample = rows.total(partial(Sample.of, SAMPLED, seed))
         source, n_source = rows, sample.n
         rows = ArrayRows(sample.X, sample.y, features=rows.features, checked=True)

@@ -234,11 +234,24 @@ def test_the_rule_takes_the_smallest_that_errors_cannot_tell_from_the_best() -> 
     rng = np.random.default_rng(0)
     noise = rng.chisquare(1, 400)
     wave = 0.1 * (-1.0) ** np.arange(400) - 1e-3  # a little better, a fifth of its standard error
+    noise += 0.2
     errors = np.column_stack([noise + 1.0, noise + 0.5, noise, noise + wave])
-    assert Judged([0, 1, 2, 3], errors, noise).smallest() == 2
+    assert Judged([0, 1, 2, 3], np.sqrt(errors), np.sqrt(noise)).smallest() == 2
     alike = np.column_stack([noise + rng.normal(0, 5, 400), noise])
     assert Judged([0, 1], np.abs(alike), noise).smallest() in (0, 1)
     assert Judged([0, 1], np.column_stack([noise, noise + 1]), noise).smallest() == 0
+
+
+def test_a_few_outliers_do_not_judge() -> None:
+    """A set that halves the errors of all rows but three loses nothing by these."""
+    rng = np.random.default_rng(0)
+    e = rng.standard_normal(200)
+    errors = np.column_stack([2 * e, e])
+    errors[:3] = [[50.0, 52.0]] * 3
+    judged = Judged([0, 1], errors, e)
+    assert judged.squares.mean(axis=0).argmin() == 0
+    assert judged.smallest() == 1
+    np.testing.assert_allclose(judged.losses[10:, 1], np.minimum(e[10:] ** 2, 9.0), atol=2.0)
 
 
 def test_sizes_go_from_what_is_kept_to_what_there_is() -> None:

@@ -1,0 +1,206 @@
+"""The form of a refit's kernel: base, order and scale of the weights, by leave-one-out errors.
+
+The set is small and fixed, so that the leave-one-out error is nearly honest here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nvsd.engine.features import Base, Bases
+from nvsd.engine.kernel import ALL, effects, gram
+from nvsd.engine.reweight import next_weights
+from nvsd.engine.sets import floored
+from nvsd.kernels import Gaussian, Kernel, Linear, Matern52
+from nvsd.kernels.anova import Anova
+from nvsd.kernels.symmetric import elementary, without
+from nvsd.kernels.units import Unit
+from nvsd.kernels.warped import squash
+from nvsd.ridge.leave_one_out import LooFit, quick_loo_ridge
+from nvsd.tolerances import TINY
+
+Array = NDArray[Any]
+
+BASES: tuple[Kernel, ...] = (
+    Gaussian(0.15),
+    Gaussian(0.3),
+    Gaussian(0.7),
+    Gaussian(1.5),
+    0.5 * Gaussian(1.5) + 0.5 * Linear(),
+    0.5 * Gaussian(3.0) + 0.5 * Linear(),  # nearly a polynomial of low degree
+    Matern52(0.5),
+    0.5 * Gaussian(0.3) + 0.25 * Gaussian(1.5) + 0.25 * Linear(),
+)
+ORDERS = (1, 2, 3, 4)
+SMOOTH = 5  # the base of the additive form from which a search starts too
+SCALES = (0.4, 2.5)  # of the weights, against which the orders balance
+PRODUCT_SCALE, PRODUCT_SCALES = 2.0, (0.3, 3.0)  # of the weights of a product, and steps from it
+ROUNDS = 2  # of reweighting for the form that is found; those on the way have one
+BETTER = 0.98  # a form replaces the leader where its error is 2 % less: fits tie often
+
+
+@dataclass(frozen=True)
+class Form:
+    """Base, order and scale of the weights of a refit; a product of Gaussians has no base."""
+
+    base: Kernel | None
+    order: int
+    s: float
+
+
+class Fitted(NamedTuple):
+    """A fit and the weights of its inputs."""
+
+    weights: tuple[float, ...]
+    fit: LooFit
+
+
+def kernel_with(form: Form, weights: tuple[float, ...]) -> Kernel:
+    """The library's kernel of a form, on squashed inputs."""
+    if form.base is None:
+        return Gaussian(tuple(1 / np.sqrt(weights)))
+    return Anova(form.base, form.order, weights)
+
+
+def kernel_of(bases: Bases) -> Kernel | None:
+    """The library's kernel that is nearest to the bases of a race; None for a product."""
+    if bases[0].linear == 1:
+        return None
+    parts = [_base(base) for base in bases]
+    return parts[0] if len(parts) == 1 else sum(parts[1:], parts[0])
+
+
+def _base(base: Base) -> Kernel:
+    plain: Kernel = Matern52(0.5) if base.rough else Gaussian(base.width)
+    return (1 - base.linear) * plain + base.linear * Linear() if base.linear else plain
+
+
+def loss(errors: Array, scale: float) -> float:
+    """Mean Huber loss of leave-one-out errors: outliers of y do not choose the form."""
+    e = np.abs(errors)
+    return float(np.mean(np.where(e <= scale, 0.5 * e * e, scale * (e - 0.5 * scale))))
+
+
+def robust_scale(errors: Array) -> float:
+    """Three robust standard deviations."""
+    return max(3 * 1.4826 * float(np.median(np.abs(errors))), TINY)
+
+
+class Tuning:
+    """Forms on one set of inputs and rows; every fit, and the κ of every base, is kept.
+
+    Parameters
+    ----------
+    X : (n, s) array
+        The inputs of the set, standardised.
+    y : (n,) array
+    effect : (s,) array
+        Of each input: the weights to start from.
+    """
+
+    def __init__(self, X: Array, y: Array, effect: Array) -> None:
+        self.X, self.y, self.effect = squash(X), y, effect
+        self.known: dict[Form, Fitted] = {}
+        self._kappas: dict[Kernel, list[Array]] = {}
+        self._lam: float | None = None  # of the last fit, where the next one begins
+
+    def fit(self, form: Form, rounds: int = 1) -> Fitted:
+        """Weights by rounds of reweighting, and λ."""
+        if rounds > 1 or form not in self.known:
+            effect, fits = self.effect, list[Fitted]()
+            lam = self._lam
+            one_round = self._product_round if form.base is None else self._anova_round
+            for _ in range(rounds if len(self.effect) > 1 else 1):
+                weights = next_weights(effect, form.order)
+                weights = weights * (form.s / np.sqrt(np.sum(weights**2)))
+                fit, effect = one_round(form, weights, lam)
+                effect, lam = floored(effect), fit.lam
+                fits.append(Fitted(tuple(weights.tolist()), fit))
+            self.known[form] = min(fits, key=lambda one: one.fit.error)
+            self._lam = lam
+        return self.known[form]
+
+    def _anova_round(self, form: Form, weights: Array, lam: float | None) -> tuple[LooFit, Array]:
+        """The fit of an ANOVA kernel, and sd(t_a) of each input."""
+        assert form.base is not None
+        z = [w * kappa for w, kappa in zip(weights, self.kappas(form.base), strict=True)]
+        e = elementary(z, form.order, z[0].shape)
+        fit = quick_loo_ridge(sum(e[1:], np.zeros_like(e[0])), self.y, lam)
+        t = [(each * sum(without(e, each)[: form.order])) @ fit.alpha for each in z]
+        return fit, np.std(t, axis=1)
+
+    def _product_round(self, form: Form, weights: Array, lam: float | None) -> tuple[LooFit, Array]:
+        """The fit of a product of Gaussians, and the size of each input's effect."""
+        A = self.X[:, :, None]
+        known = gram(A, A, weights, ALL)
+        fit = quick_loo_ridge(known.K, self.y, lam)
+        return fit, effects(known, A, weights, fit.alpha, ALL)
+
+    def kappas(self, base: Kernel) -> list[Array]:
+        """κ of each input between the rows."""
+        if base not in self._kappas:
+            units = [Unit((a,)) for a in range(self.X.shape[1])]
+            self._kappas[base] = [u.parts(base, self.X, self.X, False).value for u in units]
+        return self._kappas[base]
+
+
+def starts(form: Form) -> list[Form]:
+    """Where a search begins: at the ranking's form, and at a smooth additive one."""
+    additive = Form(BASES[SMOOTH], 1, form.s)
+    return [additive] if form.base is None else [form, additive]
+
+
+def tuning_of(X: Array, y: Array, clipped: Array, effect: Array, form: Form) -> Tuning:
+    """With y clipped, unless a first fit to y as it came explains y better.
+
+    Clipped, a sum of steep functions is no sum any more; as it came, y may have outliers.
+    """
+    plain = Tuning(X, y, effect)
+    if np.array_equal(y, clipped):
+        return plain
+    cut = Tuning(X, clipped, effect)
+    errors = {
+        tuning: [tuning.fit(each).fit.errors + (y - tuning.y) for each in starts(form)]
+        for tuning in (cut, plain)
+    }
+    scale = min(robust_scale(e) for each in errors.values() for e in each)
+    return min(errors, key=lambda tuning: min(loss(e, scale) for e in errors[tuning]))
+
+
+def search(tuning: Tuning, form: Form) -> Form:
+    """Walk from the ranking's form: bases, then orders, then scales, then bases again.
+
+    So from a smooth additive form, and products of Gaussians compete too.
+    """
+    scale = robust_scale(tuning.fit(form).fit.errors)
+
+    def error(form: Form) -> float:
+        return loss(tuning.fit(form).fit.errors, scale)
+
+    def better(form: Form, trials: list[Form]) -> Form:
+        for trial in trials:
+            if trial != form and error(trial) < BETTER * error(form):
+                form = trial
+        return form
+
+    orders = [order for order in ORDERS if order <= len(tuning.effect)]
+    steps: list[Callable[[Form], list[Form]]] = [
+        lambda f: [replace(f, base=base) for base in BASES],
+        lambda f: [replace(f, order=order) for order in orders],
+        lambda f: [replace(f, s=f.s * factor) for factor in SCALES],
+        lambda f: [replace(f, base=base) for base in BASES[3:6]],
+    ]
+    product = Form(None, ALL, PRODUCT_SCALE) if form.base is not None else form
+    found = []
+    for start in starts(form):
+        for step in steps:
+            start = better(start, step(start))
+        found.append(start)
+    for _ in range(2):
+        product = better(product, [replace(product, s=product.s * f) for f in PRODUCT_SCALES])
+    return better(found[0], [*found[1:], product])
