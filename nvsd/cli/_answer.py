@@ -51,12 +51,7 @@ class Answer(NamedTuple):
         history = self.selection.history
         best, chosen = int(np.argmin(history["error"].values)), int(history.attrs["chosen"])
         rule = str(history.attrs["rule"])
-        if rule == "k":
-            least = (
-                "this set" if best == chosen else f"the set of {int(history['n_selected'][best])}"
-            )
-            text = f"as many as were asked for; {least} has the least error"
-        elif "reason" in history.attrs:
+        if "reason" in history.attrs:
             text = str(history.attrs["reason"])
         elif history.sizes["step"] == 1:
             text = "this set is the only candidate"
@@ -66,7 +61,7 @@ class Answer(NamedTuple):
             text = "this set is the smallest whose error is within a standard error of the least"
         else:
             text = "of the sets with nearly the least error this one has the clearest norms"
-        return text.replace("the set of 0 ", "the empty set ")
+        return text
 
     def text(self) -> str:
         """All of it, for a screen of 80 columns."""

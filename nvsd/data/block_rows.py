@@ -85,14 +85,6 @@ class IterableRows(Rows):
         """Not possible: y comes with the blocks."""
         raise ValueError("y comes with the blocks; leave it out, or give X as an array.")
 
-    def check_again(self, why: str) -> None:
-        """Refuse what reads the rows more than once, where they can be read only once."""
-        if self.once:
-            raise ValueError(
-                f"{why}, but the blocks come from an iterator that can be read only once; give a "
-                "list of blocks, or an object whose __iter__ starts anew each time."
-            )
-
 
 def _pair(block: Any, number: int) -> tuple[Any, Any]:
     if not isinstance(block, (tuple, list)) or len(block) != 2:

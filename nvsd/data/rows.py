@@ -52,8 +52,11 @@ class Rows(ABC):
         The blocks hold (X − mean) / scale.
     progress : bool or None
         Whether passes show a progress bar; None: in an interactive session on a terminal.
+    once : bool
+        Whether they can be read only once.
     """
 
+    once = False
     features: tuple[str, ...]
     n: int | None
     n_blocks: int | None
@@ -100,6 +103,11 @@ class Rows(ABC):
 
     def check_again(self, why: str) -> None:
         """Refuse what reads the rows more than once, where they can be read only once."""
+        if self.once:
+            raise ValueError(
+                f"{why}, but the blocks come from an iterator that can be read only once; give a "
+                "list of blocks, or an object whose __iter__ starts anew each time."
+            )
 
     def seen_as(self, view: View) -> Self:
         """The same rows, with sums over view(X, y) in place of X and y."""

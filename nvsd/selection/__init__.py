@@ -85,7 +85,9 @@ def select(
     Parameters
     ----------
     X : (n, d) array or DataFrame
-        Samples; the columns of a DataFrame give the names of the inputs.
+        Samples; the columns of a DataFrame give the names of the inputs. With "anova" also a memory
+        map, a Dask array, or an iterable of blocks (X, y): a sample of the rows ranks and judges,
+        and the last fit sums over all of them in one pass.
     y : (n,) array
         The target; centred inside.
     method : str
@@ -150,7 +152,7 @@ def select(
     random_state : int
         Seed of folds, subsamples and points.
     n_jobs : int, optional
-        Fits done at once, through joblib.
+        Fits done at once, through joblib, as processes with one BLAS thread each.
     progress : bool, optional
         Show a progress bar; by default only in an interactive session on a terminal.
     **options

@@ -204,19 +204,27 @@ def _history(
         "rule": "k" if question.k is not None else question.rule,
         "n_samples": question.data.n_source,
         "n_ranked": min(question.data.n_train, RANK_ROWS),
-        "reason": _reason(mean, se, sizes, chosen_at),
+        "reason": _reason(question, mean, se, sizes, chosen_at),
         "nvsd_version": library_version(),
     }
     return SELECTION.make(data, coords, attrs)
 
 
-def _reason(mean: Array, se: Array, sizes: list[int], chosen: int) -> str:
+def _reason(question: Question, mean: Array, se: Array, sizes: list[int], chosen: int) -> str:
     """What the rule did, as a sentence."""
     best = int(np.argmin(mean))
+    least = f"{_the_set(sizes[best])} has the least error"
+    if question.k is not None:
+        least = least if best != chosen else "this set has the least error"
+        return f"as many as were asked for; {least}"
     if chosen == best:
-        return f"the set of {sizes[best]} has the least error"
+        return least
     z = mean[chosen] / max(float(se[chosen]), TINY)
     return (
-        f"the set of {sizes[best]} has the least error, and the set of {sizes[chosen]} is the "
-        f"smallest that the errors cannot tell from it: {z:.1f} standard errors apart"
+        f"{least}, and {_the_set(sizes[chosen])} is the smallest that the errors cannot tell from "
+        f"it: {z:.1f} standard errors apart"
     )
+
+
+def _the_set(size: int) -> str:
+    return f"the set of {size}" if size else "the empty set"
