@@ -21,7 +21,7 @@ from executed import BLOCK, Block, Session, blocks, folder, with_outputs  # noqa
 
 BUILT = {"_build", "_templates", "generated", "scripts", "examples"}
 # Scripts write these from stored results.
-WRITTEN = {"replication.md", "performance.md", "scaling.md", "reliability.md"}
+WRITTEN = {"replication.md", "performance.md", "scaling.md", "selection.md", "reliability.md"}
 
 
 def pages() -> list[Path]:
