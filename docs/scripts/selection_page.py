@@ -1,6 +1,6 @@
 """docs/selection.md from the stored results of `selection_bench.py`.
 
-    python docs/scripts/selection_page.py
+python docs/scripts/selection_page.py
 """
 
 from __future__ import annotations
