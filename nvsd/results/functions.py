@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+
 import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
@@ -122,7 +124,7 @@ class StoredFunctions:
                 f"the Dataset was made with representation {kind!r}, which is not defined here; "
                 "import what defines it."
             )
-        stored = {str(name): self._stored(str(name)) for name in self._dataset.data_vars}
+        stored = _Stored(self._dataset, self._leading)
         return known[kind](stored, kernel_of(self._dataset), X_new, gradient)
 
     def _kind(self) -> str:
@@ -131,14 +133,6 @@ class StoredFunctions:
             return str(self._dataset.attrs["representation"])
         held = (("value_points", "landmarks"), ("theta", "monomial"), ("beta", "derivative"))
         return next((kind for name, kind in held if name in self._dataset), dense.KIND)
-
-    def _stored(self, name: str) -> Array:
-        """A variable, with all functions along its first axis if it differs between them."""
-        array = self._dataset[name]
-        if name not in PATH.variables or "tau" not in PATH.variables[name].dims:
-            return np.asarray(array.values)
-        values = array.transpose(*self._leading, ...).values
-        return np.asarray(values.reshape(-1, *values.shape[len(self._leading) :]))
 
     def _wrap(self, name: str, values: Array, dims: tuple[str, ...]) -> xr.DataArray:
         """Give the result the dimensions and coordinates of the path."""
@@ -151,3 +145,26 @@ class StoredFunctions:
             coords=coords,
             name=name,
         )
+
+
+class _Stored(Mapping[str, Array]):
+    """The variables of a Dataset, each read when it is asked for.
+
+    All functions are along the first axis of what differs between them.
+    """
+
+    def __init__(self, dataset: xr.Dataset, leading: tuple[str, ...]) -> None:
+        self._dataset, self._leading = dataset, leading
+
+    def __getitem__(self, name: str) -> Array:
+        array = self._dataset[name]
+        if name not in PATH.variables or "tau" not in PATH.variables[name].dims:
+            return np.asarray(array.values)
+        values = array.transpose(*self._leading, ...).values
+        return np.asarray(values.reshape(-1, *values.shape[len(self._leading) :]))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(str(name) for name in self._dataset.data_vars)
+
+    def __len__(self) -> int:
+        return len(self._dataset.data_vars)
