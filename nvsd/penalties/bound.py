@@ -64,8 +64,10 @@ class BoundPenalty:
     def value(self, R: Array) -> Array:
         """J, one number per point."""
         with np.errstate(over="ignore"):
-            squares = (self.ridge * R * R).sum(axis=-1)
-            norms = R @ self.feature_weights + self._group_norms(R) @ self.group_weights
+            squares = (self.ridge * R * R).sum(axis=-1) if self.ridge else 0.0
+            norms = R @ self.feature_weights
+            if self._has_groups:
+                norms = norms + self._group_norms(R) @ self.group_weights
             return np.asarray(norms + squares)
 
     def shrinkage(self, R: Array, step: float | Array) -> Array:
@@ -79,9 +81,9 @@ class BoundPenalty:
         """
         v, w, step = self.feature_weights, self.group_weights, _column(step)
         with np.errstate(over="ignore"):
-            kept = np.maximum(R - v * step, 0) if v.any() else R
+            kept = np.maximum(R - v * step, 0) if self._has_features else R
             factors = _ratio(kept, R)
-            if w.any():
+            if self._has_groups:
                 norms = self._group_norms(kept)
                 factors *= _ratio(np.maximum(norms - w * step, 0), norms)[..., self.labels]
             return factors / (1 + 2 * self.ridge * step)
@@ -115,11 +117,16 @@ class BoundPenalty:
         -----
         In each group t is the root of |(R_a - v_a t)_+| = w_g t. The difference is convex and
         decreasing, so Newton's method climbs to the root from any t below it, here from
-        max_a R_a / (v_a + w_g); with v = 0 or w = 0 that is one step or none. A block that is not
-        zero and has no weight gives inf.
+        max_a R_a / (v_a + w_g). With w = 0 or v = 0 the root is known. A block that is not zero and
+        has no weight gives inf.
         """
         v, w = self.feature_weights, self.group_weights
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            if not self._has_groups:
+                return np.asarray(_ratio(R, np.broadcast_to(v, R.shape)).max(axis=-1))
+            if not self._has_features:
+                norms = self._group_norms(R)
+                return np.asarray(_ratio(norms, np.broadcast_to(w, norms.shape)).max(axis=-1))
             both = np.broadcast_to(v + w[self.labels], R.shape)
             t = self._reduce(np.maximum.reduceat, _ratio(R, both))
             while True:
@@ -145,6 +152,16 @@ class BoundPenalty:
             U = np.where(unpenalised[:, None], 0.0, U)
         gauge = np.maximum(self.gauge(block_norms(U)), tau)
         return U * (tau / gauge)[:, None, None]
+
+    @cached_property
+    def _has_features(self) -> bool:
+        """Whether some v_a is not 0."""
+        return bool(self.feature_weights.any())
+
+    @cached_property
+    def _has_groups(self) -> bool:
+        """Whether some w_g is not 0."""
+        return bool(self.group_weights.any())
 
     def without_ridge(self) -> BoundPenalty:
         """The same penalty with c = 0."""
