@@ -19,7 +19,7 @@ SETS = {
     "TUNING": "on which constants were tuned",
     "HELD_OUT": "looked at after changes, which led to one",
     "FRESH": "looked at after changes, which led to one",
-    "LAST": "looked at to report only",
+    "LAST": "seen once, with another seed, before two configurations were dropped",
 }
 INTRO = """\
 # Selection

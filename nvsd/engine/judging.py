@@ -36,7 +36,7 @@ NEGLIGIBLE = 1e-10  # squared error, in variances of y, below which fits are exa
 # (docs/scripts/selection_problems.py): 3 % of 207 runs on noise select something.
 EMPTY_Z = 1.5  # by which a set must beat the mean
 SIZE_Z = 1.0  # by which a larger set must beat a smaller one
-SLIGHT, SLIGHT_Z = 0.01, 3.0  # or by so many where it beats it by a hundredth of its error only
+SLIGHT, SLIGHT_Z = 0.01, 3.0  # the same where the gain is under a hundredth of the error
 
 
 @dataclass(frozen=True, eq=False)
