@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 
 from nvsd.engine.features import Base, Bases
 from nvsd.engine.kernel import ALL, effects, gram
-from nvsd.engine.reweight import next_weights
+from nvsd.engine.reweight import huber, next_weights
 from nvsd.engine.sets import floored
-from nvsd.kernels import Gaussian, Kernel, Linear, Matern52
+from nvsd.kernels import Gaussian, Kernel, Linear, Matern52, Polynomial, blocks
 from nvsd.kernels.anova import Anova
 from nvsd.kernels.symmetric import elementary, without
 from nvsd.kernels.units import Unit
-from nvsd.kernels.warped import squash
-from nvsd.ridge.leave_one_out import LooFit, quick_loo_ridge
+from nvsd.kernels.warped import Warped, squash
+from nvsd.ridge.leave_one_out import LooFit, best_loo_ridge, quick_loo_ridge
 from nvsd.tolerances import TINY
 
 Array = NDArray[Any]
@@ -40,17 +40,28 @@ ORDERS = (1, 2, 3, 4)
 SMOOTH = 5  # the base of the additive form from which a search starts too
 SCALES = (0.4, 2.5)  # of the weights, against which the orders balance
 PRODUCT_SCALE, PRODUCT_SCALES = 2.0, (0.3, 3.0)  # of the weights of a product, and steps from it
+# Of all inputs at once, as they come: squashed, a cubic is no cubic any more where it is largest.
+# It says most of rows far out, so it must be clearly better.
+POLYNOMIALS = (Polynomial(2), Polynomial(3))
+WHOLE, POLYNOMIAL_BETTER = -1, 0.7
 ROUNDS = 2  # of reweighting for the form that is found; those on the way have one
 BETTER = 0.98  # a form replaces the leader where its error is 2 % less: fits tie often
 
 
 @dataclass(frozen=True)
 class Form:
-    """Base, order and scale of the weights of a refit; a product of Gaussians has no base."""
+    """Base, order and scale of the weights of a refit.
+
+    A product of Gaussians has no base. Of order WHOLE the base is a kernel of all inputs at once,
+    and there are no weights.
+    """
 
     base: Kernel | None
     order: int
     s: float
+
+
+CUBIC = Form(POLYNOMIALS[1], WHOLE, 1.0)
 
 
 class Fitted(NamedTuple):
@@ -61,10 +72,10 @@ class Fitted(NamedTuple):
 
 
 def kernel_with(form: Form, weights: tuple[float, ...]) -> Kernel:
-    """The library's kernel of a form, on squashed inputs."""
+    """The library's kernel of a form, on standardised inputs."""
     if form.base is None:
-        return Gaussian(tuple(1 / np.sqrt(weights)))
-    return Anova(form.base, form.order, weights)
+        return Warped(Gaussian(tuple(1 / np.sqrt(weights))))
+    return form.base if form.order == WHOLE else Warped(Anova(form.base, form.order, weights))
 
 
 def kernel_of(bases: Bases) -> Kernel | None:
@@ -82,8 +93,7 @@ def _base(base: Base) -> Kernel:
 
 def loss(errors: Array, scale: float) -> float:
     """Mean Huber loss of leave-one-out errors: outliers of y do not choose the form."""
-    e = np.abs(errors)
-    return float(np.mean(np.where(e <= scale, 0.5 * e * e, scale * (e - 0.5 * scale))))
+    return float(np.mean(huber(errors, scale)))
 
 
 def robust_scale(errors: Array) -> float:
@@ -104,7 +114,7 @@ class Tuning:
     """
 
     def __init__(self, X: Array, y: Array, effect: Array) -> None:
-        self.X, self.y, self.effect = squash(X), y, effect
+        self.points, self.X, self.y, self.effect = X, squash(X), y, effect
         self.known: dict[Form, Fitted] = {}
         self._kappas: dict[Kernel, list[Array]] = {}
         self._lam: float | None = None  # of the last fit, where the next one begins
@@ -115,6 +125,7 @@ class Tuning:
             effect, fits = self.effect, list[Fitted]()
             lam = self._lam
             one_round = self._product_round if form.base is None else self._anova_round
+            one_round = self._whole if form.order == WHOLE else one_round
             for _ in range(rounds if len(self.effect) > 1 else 1):
                 weights = next_weights(effect, form.order)
                 weights = weights * (form.s / np.sqrt(np.sum(weights**2)))
@@ -141,6 +152,11 @@ class Tuning:
         fit = quick_loo_ridge(known.K, self.y, lam)
         return fit, effects(known, A, weights, fit.alpha, ALL)
 
+    def _whole(self, form: Form, weights: Array, lam: float | None) -> tuple[LooFit, Array]:
+        """The fit of a kernel of all inputs at once; it has no weights to learn."""
+        assert form.base is not None
+        return best_loo_ridge(blocks.K(form.base, self.points), self.y, lam), self.effect
+
     def kappas(self, base: Kernel) -> list[Array]:
         """κ of each input between the rows."""
         if base not in self._kappas:
@@ -164,8 +180,9 @@ def tuning_of(X: Array, y: Array, clipped: Array, effect: Array, form: Form) -> 
     if np.array_equal(y, clipped):
         return plain
     cut = Tuning(X, clipped, effect)
+    trials = [*starts(form), CUBIC]
     errors = {
-        tuning: [tuning.fit(each).fit.errors + (y - tuning.y) for each in starts(form)]
+        tuning: [tuning.fit(each).fit.errors + (y - tuning.y) for each in trials]
         for tuning in (cut, plain)
     }
     scale = min(robust_scale(e) for each in errors.values() for e in each)
@@ -182,9 +199,9 @@ def search(tuning: Tuning, form: Form) -> Form:
     def error(form: Form) -> float:
         return loss(tuning.fit(form).fit.errors, scale)
 
-    def better(form: Form, trials: list[Form]) -> Form:
+    def better(form: Form, trials: list[Form], share: float = BETTER) -> Form:
         for trial in trials:
-            if trial != form and error(trial) < BETTER * error(form):
+            if trial != form and error(trial) < share * error(form):
                 form = trial
         return form
 
@@ -203,4 +220,5 @@ def search(tuning: Tuning, form: Form) -> Form:
         found.append(start)
     for _ in range(2):
         product = better(product, [replace(product, s=product.s * f) for f in PRODUCT_SCALES])
-    return better(found[0], [*found[1:], product])
+    polynomials = [Form(kernel, WHOLE, 1.0) for kernel in POLYNOMIALS]
+    return better(better(found[0], [*found[1:], product]), polynomials, POLYNOMIAL_BETTER)

@@ -16,8 +16,8 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from nvsd.engine.ranking import Ranking, clip_bounds, rank
-from nvsd.engine.reweight import error_bound
+from nvsd.engine.ranking import Ranking, rank
+from nvsd.engine.reweight import error_bound, huber
 from nvsd.engine.sets import fit_all, fit_set
 from nvsd.tolerances import TINY
 
@@ -115,8 +115,7 @@ class Judged:
         else a few outliers decide.
         """
         e = np.abs(np.column_stack([self.errors, self.all_inputs]))
-        bound = error_bound(e[:, int(np.argmin(np.median(e[:, :-1], axis=0)))])
-        return np.asarray(np.where(e <= bound, e * e, bound * (2 * e - bound)))
+        return huber(e, error_bound(e[:, int(np.argmin(np.median(e[:, :-1], axis=0)))]))
 
     @property
     def loss(self) -> Array:
@@ -162,10 +161,9 @@ class _Fold:
     def __init__(self, X: Array, y: Array, split: Split, seed: int) -> None:
         rng = np.random.default_rng(seed)
         train, held = some_rows(split[0], RANK_ROWS, rng), some_rows(split[1], TEST_ROWS, rng)
-        low, high = clip_bounds(y[train])
-        self.y, self.target = np.clip(y[train], low, high), np.clip(y[held], low, high)
-        self.X = X[held]
         self.ranking = rank(X[train], y[train], seed)
+        self.y, self.target = (np.clip(y[rows], *self.ranking.clip) for rows in (train, held))
+        self.X = X[held]
         self._lam: float | None = None
 
     def errors(self, structure: Structure, size: int) -> Array:

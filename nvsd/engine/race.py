@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from nvsd.engine.features import Base, Bases, Scaler, Units
 from nvsd.engine.kernel import ALL
 from nvsd.engine.reweight import Round, next_weights, reweight
-from nvsd.engine.scan import Scan, cosines, scan
+from nvsd.engine.scan import Scan, Single, by_chance, scan
 
 Array = NDArray[Any]
 Index = NDArray[np.intp]
@@ -25,7 +25,8 @@ PLAIN = (Base(1.0, linear=1.0),)  # the input itself, for the product kernel
 EARLY, ROUNDS = 2, 4  # rounds that all configurations get, and that the leaders get
 FINALISTS, RETRIED = 3, 4  # leaders that go on, and that meet again on a second split
 CHANCE_WEIGHT = 0.5  # of inputs that came by chance, where 1 is as good as the largest by chance
-PAIRS_IN, MAINS_IN = 10, 10  # pairs and single inputs that a start from the scan holds
+# Triples, pairs and single inputs that a start from the scan holds.
+TRIPLES_IN, PAIRS_IN, MAINS_IN = 4, 10, 10
 JOINT = 2  # rounds of two configurations together
 
 
@@ -43,8 +44,16 @@ class Config:
 FIRST = (
     *(Config(bases, 1, 1.0, "flat", EARLY) for bases in (FINE, SMOOTH, LINE)),
     *(Config(LINE, order, 0.5, "flat", EARLY) for order in (2, 3)),
+    *(Config(PLAIN, order, 1.0, "flat", EARLY) for order in (2, 3)),  # polynomials
     Config(PLAIN, ALL, 2.0, "flat", ROUNDS),  # its effects show late
     *(Config(bases, 2, 1.0, "scan", EARLY) for bases in (FINE, MIDDLE, SMOOTH, LINE, ROUGH, BOTH)),
+)
+
+
+# For what the scan of triples has found.
+THIRD = (
+    *(Config(bases, 3, 1.0, "scan", EARLY) for bases in (SMOOTH, LINE)),
+    Config(PLAIN, ALL, 2.0, "scan", EARLY),
 )
 
 
@@ -63,10 +72,10 @@ def variants(c: Config) -> list[Config]:
 
 
 class Bench:
-    """The data of one ranking: features for each base, made once."""
+    """The data of one ranking: inputs, their cosines, and features for each base, made once."""
 
-    def __init__(self, X: Array, y: Array) -> None:
-        self.X, self.y, self.C, self.scaler = X, y, cosines(X), Scaler.fit(X)
+    def __init__(self, X: Array, C: Single) -> None:
+        self.X, self.C, self.scaler = X, C, Scaler.fit(X)
         self._units: dict[Bases, Units] = {}
 
     def units(self, bases: Bases) -> Units:
@@ -100,7 +109,7 @@ class Race:
         self.bench, self.rows, self.held, self.target = bench, rows, held, target
         self.runs: dict[Config, list[Round]] = {}
         self._features: dict[Bases, tuple[Array, tuple[Array, Array] | None]] = {}
-        self._start: Array | None = None
+        self._scan: Scan | None = None
         self._lam: dict[int, float] = {} if before is None else dict(before._lam)
 
     def features(self, bases: Bases) -> tuple[Array, tuple[Array, Array] | None]:
@@ -140,10 +149,14 @@ class Race:
         d = self.bench.X.shape[1]
         if c.start == "flat":
             return np.ones(d * len(c.bases))
-        if self._start is None:
+        return np.tile(start_weights(self.scan(), d), len(c.bases))
+
+    def scan(self) -> Scan:
+        """What the scan of the rows finds, after the additive fits that have been made."""
+        if self._scan is None:
             y = self.target[self.rows]
-            self._start = start_weights(scan(self.bench.C[:, self.rows], y, self._left(y)), d)
-        return np.tile(self._start, len(c.bases))
+            self._scan = scan(self.bench.C[:, self.rows], y, self._left(y))
+        return self._scan
 
     def _left(self, y: Array) -> Array:
         """Leave-one-out residual of the best additive fit so far."""
@@ -165,17 +178,20 @@ class Race:
 
 
 def start_weights(found: Scan, d: int) -> Array:
-    """Weights on the inputs of the best pairs and main effects: what chance does not explain.
+    """Weights on the inputs of the best triples, pairs and main effects, less what chance explains.
 
     The largest of N normal scores is about √(2 log N); what is above it is the weight, so that one
     clear pair is not drowned by twenty inputs that came along.
     """
     start = np.zeros(d)
-    chance = np.sqrt(2 * np.log(max(d * (d - 1) / 2, 2)))
-    for score, a, b in found.pairs[:PAIRS_IN]:
-        start[[a, b]] = np.maximum(start[[a, b]], max(score - chance + 1, CHANCE_WEIGHT))
+    chance = by_chance(d**3 / 6)
+    for score, *three in found.triples[:TRIPLES_IN]:
+        start[three] = np.maximum(start[three], score - chance + 1)
+    chance = by_chance(d * (d - 1) / 2)
+    for score, *two in found.pairs[:PAIRS_IN]:
+        start[two] = np.maximum(start[two], max(score - chance + 1, CHANCE_WEIGHT))
     best = np.argsort(-found.main, kind="stable")[:MAINS_IN]
-    above = found.main[best] - np.sqrt(2 * np.log(max(d, 2))) + 1
+    above = found.main[best] - by_chance(d) + 1
     start[best] = np.maximum(start[best], np.maximum(above, CHANCE_WEIGHT))
     return start
 

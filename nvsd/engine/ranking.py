@@ -19,6 +19,7 @@ from nvsd.engine.race import (
     RETRIED,
     ROUNDS,
     SMOOTH,
+    THIRD,
     Bench,
     Config,
     Race,
@@ -26,14 +27,18 @@ from nvsd.engine.race import (
     variants,
 )
 from nvsd.engine.reweight import Round
-from nvsd.engine.scan import cosines, scan, scan_main
+from nvsd.engine.scan import Single, by_chance, cosines, scan, scan_main
 from nvsd.tolerances import TINY
 
 Array = NDArray[Any]
 Index = NDArray[np.intp]
+Clip = tuple[float, float]
 
 # All constants here were tuned on the tuning problems of docs/scripts/selection_problems.py.
 CLIP = 5.0  # robust sds of y: of x₁e^{2x₂} + x₃² all inputs are found, .58 of them without
+# The tails of y may be signal: where more than a share of y is beyond, y as it came competes, and
+# must reach half of the typical error. (With less asked for, the x₃² above was lost.)
+CLIPPED, TAILS_EXPLAINED = 0.02, 0.5
 SCREEN = 256  # inputs that enter the reweighting; more are screened first
 # Rows on which configurations are compared: few, and more only where nothing is CLEAR yet, a share
 # of the variance on the rows held out.
@@ -68,6 +73,8 @@ class Ranking:
         Their features on all rows.
     last : Round
         The last fit.
+    clip : tuple of float
+        The bounds that y was clipped at.
     """
 
     order: Index
@@ -76,6 +83,7 @@ class Ranking:
     columns: Index
     units: Units
     last: Round
+    clip: tuple[float, float]
 
     def times(self, unit: float) -> Ranking:
         """The same with scores in other units of y."""
@@ -100,23 +108,68 @@ def clip_bounds(y: Array) -> tuple[float, float]:
 
 def rank(X: Array, y: Array, seed: int = 0) -> Ranking:
     """Rank all inputs of X for y."""
+    clip = clip_bounds(y)
+    clipped = np.clip(y, *clip)
+    C = cosines(X)
+    columns = _screened(C, clipped) if X.shape[1] > SCREEN else np.arange(X.shape[1])
+    bench = Bench(X[:, columns], C[:, :, columns])
+    race, best = _raced(bench, clipped, seed)
+    if np.mean(clipped != y) > CLIPPED:
+        whole = _raced(bench, y, seed)
+        if _typical_error(*whole, y) < TAILS_EXPLAINED * _typical_error(race, best, y):
+            (race, best), clip = whole, (-np.inf, np.inf)
+    y = np.clip(y, *clip)
+    final = Race(bench, np.arange(len(y)), None, y, race)
+    last = _again(final, best)
+    left = _left_over(C, last.fit.errors)
+    if len(left):
+        joined = np.union1d(columns, left)
+        if len(joined) > len(columns):
+            columns, bench = joined, Bench(X[:, joined], C[:, :, joined])
+            final = Race(bench, np.arange(len(y)), None, y, race)
+            last = _again(final, best)
+        second = _second_pass(bench, y, best, race, seed)
+        if second is not None:
+            best, last = joint(final, best, second, final.residual(best))
+    return _ranked(C, y, columns, bench, best, last, clip)
+
+
+def _again(race: Race, best: Config) -> Round:
+    """The last round of a configuration on other rows."""
+    if best.start == "scan":  # which looks at what an additive fit leaves
+        race.run(Config(best.bases, 1, 1.0, "flat", EARLY))
+    return race.round(best)
+
+
+def _left_over(C: Single, errors: Array) -> Index:
+    """The inputs whose effects, pairs or triples show above chance in what a fit leaves."""
+    if not np.isfinite(errors).all():
+        return np.empty(0, dtype=np.intp)
+    found, d = scan(C, errors, errors), C.shape[2]
+    inputs = np.flatnonzero(found.main > by_chance(d)).tolist()
+    for score, *two in found.pairs:
+        inputs += two if score > by_chance(d * (d - 1) / 2) else []
+    for _, *three in found.triples:
+        inputs += three
+    return np.unique(np.array(inputs, dtype=np.intp))
+
+
+def _raced(bench: Bench, y: Array, seed: int) -> tuple[Race, Config]:
+    """The race on few rows, or on more where few leave it unclear; and its winner."""
     rng = np.random.default_rng(seed)
-    y = np.clip(y, *clip_bounds(y))
-    columns = _screened(X, y) if X.shape[1] > SCREEN else np.arange(X.shape[1])
-    bench = Bench(X[:, columns], y)
     for most in INNER_ROWS:
         races = [Race(bench, *split, y) for split in _splits(len(y), most, rng)]
         best = _best(races, _first_race(races[0], races[1:]))
         if len(y) <= most or _explained(races[0], best) > CLEAR:
             break
-    second = _second_pass(races[0], best)
-    final = Race(bench, np.arange(len(y)), None, y, races[0])
-    if best.start == "scan":
-        final.run(Config(best.bases, 1, 1.0, "flat", EARLY))
-    last = final.run(best)[-1]
-    if second is not None:
-        best, last = joint(final, best, second, final.residual(best))
-    return _ranked(X, y, columns, bench, best, last)
+    return races[0], best
+
+
+def _typical_error(race: Race, best: Config, y: Array) -> float:
+    """The median size of the errors on the rows held out, against y as it came."""
+    held = race.round(best).held
+    assert held is not None
+    return float(np.median(np.abs(held + (y - race.target)[race.held])))
 
 
 def _splits(n: int, most: int, rng: np.random.Generator) -> list[tuple[Index, Index]]:
@@ -140,6 +193,8 @@ def _first_race(race: Race, others: list[Race]) -> list[Config]:
     The leaders then run on the other splits too.
     """
     for c in FIRST:
+        race.run(c)
+    for c in THIRD if race.scan().triples else ():
         race.run(c)
     for c in race.leaders()[:FINALISTS]:
         race.run(replace(c, rounds=ROUNDS))
@@ -169,12 +224,17 @@ def _best(races: list[Race], configs: list[Config]) -> Config:
     return min(found)[2]
 
 
-def _second_pass(race: Race, first: Config) -> Config | None:
+def _second_pass(bench: Bench, y: Array, first: Config, before: Race, seed: int) -> Config | None:
     """A configuration for what the first leaves, if together they do better on the held rows."""
     if first.order == ALL:  # nothing can be added to a product
         return None
+    race = before
+    if bench is not before.bench or len(y) > INNER_ROWS[0]:  # more rows show weaker effects
+        split = _splits(len(y), INNER_ROWS[-1], np.random.default_rng(seed))[0]
+        race = Race(bench, *split, y, before)
+        _again(race, first)
     left = race.residual(first)
-    for c in SECOND:
+    for c in (*SECOND, *THIRD[:-1]) if left.scan().triples else SECOND:
         left.run(c)
     second = left.leaders()[0]
     rounds = left.runs[second]
@@ -187,18 +247,20 @@ def _second_pass(race: Race, first: Config) -> Config | None:
     return second if together < WORTH * race.round(first).error else None
 
 
-def _screened(X: Array, y: Array) -> Index:
+def _screened(C: Single, y: Array) -> Index:
     """The SCREEN best inputs, in turn by main effect and by best pair."""
-    found = scan(cosines(X), y, y)
+    found = scan(C, y, y)
     lists = [np.argsort(-found.main, kind="stable"), np.argsort(-found.best, kind="stable")]
     merged = dict.fromkeys(np.stack(lists, axis=1).ravel().tolist())
     return np.sort(np.array(list(merged)[:SCREEN], dtype=np.intp))
 
 
-def _ranked(X: Array, y: Array, columns: Index, bench: Bench, best: Config, last: Round) -> Ranking:
+def _ranked(
+    C: Single, y: Array, columns: Index, bench: Bench, best: Config, last: Round, clip: Clip
+) -> Ranking:
     """Order by total effect; inputs at rest follow by main-effect score."""
-    units = bench.units(best.bases)
-    score, outside = np.zeros(X.shape[1]), np.ones(X.shape[1], dtype=bool)
+    units, d = bench.units(best.bases), C.shape[2]
+    score, outside = np.zeros(d), np.ones(d, dtype=bool)
     score[columns], outside[columns] = units.per_input(last.effect), False
-    main = scan_main(bench.C if len(columns) == X.shape[1] else cosines(X), y)
-    return Ranking(np.lexsort((-main, outside, -score)), score, best, columns, units, last)
+    order = np.lexsort((-scan_main(C, y), outside, -score))
+    return Ranking(order, score, best, columns, units, last, clip)

@@ -96,7 +96,7 @@ def refit(
     tuning = tuning_of(inner[tune], y[tune], clipped[tune], floored(effect[features]), first)
     form = search(tuning, first)
     best = tuning.fit(form, ROUNDS)
-    kernel = Warped(kernel_with(form, best.weights))
+    kernel = kernel_with(form, best.weights)
     fit, as_it_came = _on_all(inner, y, clipped, kernel, best.fit.lam, features)
     if rows is None:
         return fit, scaler

@@ -95,6 +95,12 @@ def error_bound(errors: Array) -> float:
     return max(3 * 1.4826 * float(np.median(size)), float(np.quantile(size, 0.95)), TINY)
 
 
+def huber(errors: Array, bound: float) -> Array:
+    """Squares that grow linearly beyond the bound: few outliers do not decide."""
+    e = np.abs(errors)
+    return np.asarray(np.where(e <= bound, e * e, bound * (2 * e - bound)))
+
+
 def beyond(errors: Array) -> Array:
     """What errors have beyond the bound: taken off y, it leaves outliers little to say."""
     if not np.isfinite(errors).all():

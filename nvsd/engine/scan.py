@@ -1,10 +1,11 @@
-"""Scans of single inputs and of pairs: squared correlations with products of cosines of ranks.
+"""Scans of inputs, pairs and triples: squared correlations with products of cosines of ranks.
 
     T_ab = n Σ_{k,l≤m} corr(y, c_ak c_bl)²        about χ² with m² degrees of freedom by chance
 
 turned into a normal score (Wilson and Hilferty), the largest over several m. One BLAS-3 product for
 each pair k, l: O(n d²) in single precision, in blocks of inputs. A pure interaction, such as a ring
-or an exclusive or, shows in no single input; this finds it.
+or an exclusive or, shows in no single input; this finds it. Triples take O(n d³) and only the first
+cosine of each input: x₁x₂x₃ shows in no pair.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ LEVELS = (1, 2, 4)  # numbers of cosines whose scores compete
 COSINES_MANY, MANY = 2, 1500  # for pairs above MANY inputs, where products take half of the time
 BLOCK = 512  # rows of the d x d score matrix held at a time
 TOP = 64  # pairs that are kept
+TRIPLE_WORK = 3e10  # operations that a scan of triples may take, half a second or so
 FLAT = 1e-3  # size of a cosine, made orthogonal to those before it, below which it is rounding
 
 
@@ -35,6 +37,7 @@ class Scan:
     main: Array
     best: Array
     pairs: list[tuple[float, int, int]]  # score and the two inputs, best first
+    triples: list[tuple[float, int, int, int]]  # those above chance
 
 
 def cosines(X: Array, m: int = COSINES) -> Single:
@@ -76,7 +79,7 @@ def scan(C: Single, y: Array, residual: Array) -> Scan:
     d = C.shape[2]
     main, best = scan_main(C, y), np.full(d, -np.inf)
     if d < 2:
-        return Scan(main, best, [])
+        return Scan(main, best, [], [])
     r, inputs = _unit(residual), np.arange(d)
     C = C if d <= MANY else C[:COSINES_MANY]
     found: list[tuple[float, int, int]] = []
@@ -91,7 +94,28 @@ def scan(C: Single, y: Array, residual: Array) -> Scan:
         a, b = np.divmod(places, d)
         found += [(float(z[i, j]), int(rows[i]), int(j)) for i, j in zip(a, b, strict=True)]
     found = sorted(one for one in found if np.isfinite(one[0]))[::-1]
-    return Scan(main, best, found[:TOP])
+    return Scan(main, best, found[:TOP], scan_triples(C[0], r))
+
+
+def by_chance(trials: float) -> float:
+    """About the largest of so many standard normal numbers."""
+    return float(np.sqrt(2 * np.log(max(trials, 2.0))))
+
+
+def scan_triples(c: Single, r: Single) -> list[tuple[float, int, int, int]]:
+    """The triples whose score is above chance, best first; none where there are too many."""
+    n, d = c.shape
+    if d < 3 or n * d**3 / 3 > TRIPLE_WORK:
+        return []
+    chance, found = by_chance(d**3 / 6), list[tuple[float, int, int, int]]()
+    for a in range(d - 2):
+        later = c[:, a + 1 :]
+        T = np.square((later * (r * c[:, a])[:, None]).T @ later) / n
+        T[np.tril_indices(len(T))] = 0.0
+        for b, e in np.argwhere(np.sqrt(T) > chance):
+            # One degree of freedom: the score is √T.
+            found.append((float(np.sqrt(T[b, e])), a, a + 1 + int(b), a + 1 + int(e)))
+    return sorted(found, reverse=True)[:TOP]
 
 
 def _block_scores(C: Single, r: Single, rows: NDArray[np.intp]) -> Single:

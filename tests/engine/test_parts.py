@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 
 from nvsd.engine.features import Base, Scaler, Units, profile
 from nvsd.engine.kernel import ALL, effects, gram
 from nvsd.engine.reweight import one_round, reweight, scaled
-from nvsd.engine.scan import cosines, normal_score, scan, scan_main
+from nvsd.engine.scan import by_chance, cosines, normal_score, scan, scan_main
 
 BASES = [(Base(0.3),), (Base(1.5, linear=0.5),), (Base(1.0, rough=True),), (Base(0.7), Base(1.5))]
 every_base = pytest.mark.parametrize("bases", BASES, ids=str)
@@ -165,6 +167,35 @@ def test_a_pair_without_main_effects_comes_first(seed: int) -> None:
     found = scan(cosines(X), y, y)
     assert {found.pairs[0][1], found.pairs[0][2]} == {5, 77}
     assert scan_main(cosines(X), X[:, 9]).argmax() == 9
+
+
+def test_scores_of_triples_are_those_of_plain_loops() -> None:
+    X = table(90, 6)
+    y = np.sign(X[:, 0] * X[:, 2] * X[:, 5]) + 0.3 * X[:, 1] * X[:, 3] * X[:, 4]
+    c, found = cosines(X)[0].astype(float), scan(cosines(X), y, y).triples
+    r = (y - y.mean()) / y.std()
+    scores = {
+        three: abs(r @ c[:, three].prod(axis=1)) / np.sqrt(90)
+        for three in combinations(range(6), 3)
+    }
+    above = {three for three, score in scores.items() if score > by_chance(6**3 / 6)}
+    assert {tuple(inputs) for _, *inputs in found} == above
+    assert found[0][1:] == (0, 2, 5)
+    for score, *three in found:
+        assert score == pytest.approx(scores[tuple(three)], abs=1e-3)
+
+
+def test_triples_of_noise_are_seldom_above_chance() -> None:
+    rng = np.random.default_rng(0)
+    runs = [(rng.standard_normal((200, 20)), rng.standard_normal(200)) for _ in range(20)]
+    assert sum(bool(scan(cosines(X), y, y).triples) for X, y in runs) <= 8
+
+
+def test_too_many_triples_are_not_scanned() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((100, 1000))
+    y = X[:, 0] * X[:, 1] * X[:, 2]
+    assert scan(cosines(X), y, y).triples == []
 
 
 def test_scores_of_noise_are_about_normal() -> None:

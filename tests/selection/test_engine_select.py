@@ -329,6 +329,30 @@ def test_a_function_without_low_orders_is_found() -> None:
     assert nvsd.select(X, y, cv=3).selected == ["x1", "x3", "x4"]
 
 
+def test_tails_that_are_signal_are_not_clipped() -> None:
+    """A cubic: clipped it is none, and only as it came do errors tell the sets apart."""
+    train, fresh = nvsd.datasets.make_e2(110, seed=71), nvsd.datasets.make_e2(1000, seed=1)
+    found = nvsd.select(train.X, train.y)
+    assert found.selected == ["x0", "x1", "x2", "x6", "x7", "x8"]
+    assert np.mean((found.predict(fresh.X) - fresh.y) ** 2) < 0.01 * fresh.y.var()
+
+
+def test_what_a_fit_leaves_is_looked_for_among_all_inputs() -> None:
+    """An effect that screening has missed, since another one hides it."""
+    rng = np.random.default_rng(50)
+    X = np.sqrt(0.5) * (rng.standard_normal((200, 1)) + rng.standard_normal((200, 800)))
+    y = 2 * np.abs(X[:, 0]) + X[:, 1] - X[:, 2] ** 2 / 2 + 0.5 * rng.standard_normal(200)
+    assert set(rank(X, y / y.std()).order[:3].tolist()) == {0, 1, 2}
+
+
+def test_a_triple_beside_a_pair_is_found() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (600, 20))
+    y = 2 * np.sin(np.pi * X[:, 0]) * X[:, 1] + 1.5 * X[:, 2] * X[:, 3] * X[:, 4]
+    y += 0.2 * rng.standard_normal(600)
+    assert set(rank(X, y / y.std()).order[:5].tolist()) == {0, 1, 2, 3, 4}
+
+
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_jobs_change_nothing(n_jobs: int) -> None:
     X, y = sample()
