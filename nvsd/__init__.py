@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     )
     from nvsd.report import write_report
     from nvsd.selection import Selection, select
+    from nvsd.selection.significance import significance
 
 __version__ = library_version()
 
@@ -45,6 +46,7 @@ __all__ = [
     "plots",
     "prepare",
     "select",
+    "significance",
     "write_report",
 ]
 
@@ -56,6 +58,7 @@ _LAZY = {
     "Selection": "nvsd.selection",
     "SelectiveRegressor": "nvsd.estimators",
     "select": "nvsd.selection",
+    "significance": "nvsd.selection.significance",
     "plots": "nvsd.plots",
     "write_report": "nvsd.report",
 }

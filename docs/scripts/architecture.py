@@ -28,6 +28,7 @@ LAYERS: list[tuple[str, tuple[str, ...]]] = [
     ("the points of a path", ("solved",)),
     ("Datasets", ("results",)),
     ("the path", ("path", "files")),
+    ("how sure", ("inference",)),
     ("which inputs", ("selection", "report", "plots")),
     ("what users hold", ("accessor", "estimators")),
     ("the paper again", ("experiments",)),

@@ -10,6 +10,7 @@ from nvsd.cli._screen import cell, paragraph
 from nvsd.selection import Selection
 
 NAMED = 12  # how many inputs a sentence lists
+SURE_RATE = 0.1  # false discovery rate below which a test is called passed
 SURELY = 0.005  # the least share of the variance that is worth a number
 STRENGTHS = {
     "anova": "the standard deviation of their effect in units of {target}",
@@ -65,8 +66,10 @@ class Answer(NamedTuple):
 
     def text(self) -> str:
         """All of it, for a screen of 80 columns."""
-        parts = [self._which(), self._why(), self._error(), self._predictions()]
-        return "".join(map(paragraph, parts)) + "\n" + paragraph(self._strength())
+        parts = [self._which(), self._why(), self._error(), self._tests(), self._predictions()]
+        return (
+            "".join(paragraph(part) for part in parts if part) + "\n" + paragraph(self._strength())
+        )
 
     def _which(self) -> str:
         s = self.selection
@@ -97,6 +100,22 @@ class Answer(NamedTuple):
         if self.explained is None or self.explained < SURELY:
             return f"{said}: no less than that of the mean."
         return f"{said}: {self.explained:.0%} of variance explained."
+
+    def _tests(self) -> str:
+        """How sure the selection is of each input."""
+        history = self.selection.history
+        if "q_value" not in history:
+            return ""
+        q = history["q_value"].values
+        sure = q <= SURE_RATE
+        unit = "input" if self.selection.groups is None else "input's group"
+        said = f"p_value tests whether {self.target} depends on the {unit} given the others"
+        on = self.selection.support & ~sure
+        unsure = [cell(self.selection.features[a]) for a in np.flatnonzero(on)]
+        at = f"at a false discovery rate of {SURE_RATE:.0%}"
+        if unsure and len(unsure) <= NAMED:
+            return f"{said}; {at} that is not shown for {', '.join(unsure)}."
+        return f"{said}; {int(sure.sum())} pass {at}."
 
     def _predictions(self) -> str:
         uses = self.selection.predicts_with

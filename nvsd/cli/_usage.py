@@ -92,6 +92,18 @@ def _select(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     how.add_argument("--number", type=int, metavar="K", help="select exactly K inputs or groups")
     how.add_argument(
+        "--fdr",
+        type=float,
+        metavar="Q",
+        help="select what tests call relevant at false discovery rate Q, such as 0.1",
+    )
+    how.add_argument(
+        "--no-tests",
+        dest="tests",
+        action="store_false",
+        help="do not test the inputs: faster, and without p-values",
+    )
+    how.add_argument(
         "--widths", metavar="W,W,...", help="multiples of the width to choose from; none otherwise"
     )
     how.add_argument(

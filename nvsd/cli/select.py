@@ -42,6 +42,7 @@ def run(options: Namespace) -> None:
         held_out, target = load_table(options, options.validation, constant=True)
         refuse_absent(held_out, list(X.columns))
         validation = (held_out[list(X.columns)], target)
+    model = _model(options, X, groups, widths)
     selection = select(
         X,
         y,
@@ -51,10 +52,12 @@ def run(options: Namespace) -> None:
         rule=options.rule,
         keep=options.keep,
         k=options.number,
+        fdr=options.fdr,
+        p_values=options.tests and model["method"] == "anova",
         random_state=options.seed,
         n_jobs=options.jobs,
         progress=on_terminal(),
-        **_model(options, X, groups, widths),
+        **model,
     )
     _write_files(selection, options)
     judged = y if validation is None else validation[1]
@@ -103,7 +106,7 @@ def _print(answer: Answer, options: Namespace) -> None:
         write(as_json(_content(answer) | {"inputs": rows}))
     else:
         n = int(answer.selection.support.sum())
-        shown = ["input", "group", "selected", "strength"]
+        shown = ["input", "group", "selected", "strength", "p_value"]
         shown += ["rank"] if answer.ranks else []
         brief = [{name: row[name] for name in shown if name in row} for row in rows]
         write(f"{answer.text()}\n{table(brief, most=None if options.all else max(MOST, n))}")
@@ -125,8 +128,9 @@ def _content(answer: Answer) -> dict[str, Any]:
 
 def _rows(selection: Selection) -> list[Row]:
     """One row for each input: the selected first, then the strongest, or those that stayed."""
-    frame = selection.table().rename(columns={"feature": "input"})
-    frame.insert(len(frame.columns) - 2, "strength", selection.strength)
+    tests = "p_value" in selection.history
+    frame = selection.table(p_values=tests).rename(columns={"feature": "input"})
+    frame.insert(frame.columns.get_loc("derivative_norm"), "strength", selection.strength)
     rows = [
         {str(name): _native(value) for name, value in row.items()}
         for row in frame.to_dict("records")

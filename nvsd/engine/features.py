@@ -96,7 +96,7 @@ def _raw(Z: Array, base: Base) -> Array:
         return Z[:, :, None]
     z, W = _eigenfunctions(base.width, base.rough)
     K = profile(Z.reshape(-1, 1) - z, base.width, base.rough)
-    Phi = (K @ W).reshape(*Z.shape, -1)
+    Phi = (K @ W).reshape(*Z.shape, W.shape[1])
     if not base.linear:
         return Phi
     line = np.sqrt(base.linear) * Z[:, :, None]

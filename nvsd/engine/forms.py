@@ -82,7 +82,7 @@ def kernel_of(bases: Bases) -> Kernel | None:
     """The library's kernel that is nearest to the bases of a race; None for a product."""
     if bases[0].linear == 1:
         return None
-    parts = [_base(base) for base in bases]
+    parts = [_base(base) for base in dict.fromkeys(bases)]
     return parts[0] if len(parts) == 1 else sum(parts[1:], parts[0])
 
 

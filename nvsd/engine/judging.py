@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 
 from nvsd.engine.ranking import Ranking, rank
 from nvsd.engine.reweight import error_bound, huber
-from nvsd.engine.sets import fit_all, fit_set
+from nvsd.engine.sets import SetFit, fit_all, fit_set
 from nvsd.tolerances import TINY
 
 Array = NDArray[Any]
@@ -155,34 +155,66 @@ def some_rows(rows: Index, most: int, rng: np.random.Generator) -> Index:
     return rows if len(rows) <= most else np.sort(rng.choice(rows, most, replace=False))
 
 
-class _Fold:
-    """One fold: its ranking, and errors of sets on its held-out rows."""
+class Fold:
+    """One fold: its ranking, fits on its first units, and their errors on held-out rows.
+
+    Attributes
+    ----------
+    held : index array
+        The rows held out.
+    y, target : arrays
+        y of the rows to fit, and of those held out, clipped as in the ranking.
+    """
 
     def __init__(self, X: Array, y: Array, split: Split, seed: int) -> None:
         rng = np.random.default_rng(seed)
-        train, held = some_rows(split[0], RANK_ROWS, rng), some_rows(split[1], TEST_ROWS, rng)
+        train, self.held = some_rows(split[0], RANK_ROWS, rng), some_rows(split[1], TEST_ROWS, rng)
         self.ranking = rank(X[train], y[train], seed)
-        self.y, self.target = (np.clip(y[rows], *self.ranking.clip) for rows in (train, held))
-        self.X = X[held]
+        self.y, self.target = (np.clip(y[rows], *self.ranking.clip) for rows in (train, self.held))
+        self._fits: dict[int, SetFit | None] = {}
         self._lam: float | None = None
 
-    def errors(self, structure: Structure, size: int) -> Array:
+    def fit(self, structure: Structure, size: int) -> SetFit | None:
+        """The fit on the first units; None on none."""
+        if size not in self._fits:
+            inputs = structure.inputs(self.ranking, size)
+            found = fit_set(self.ranking, self.y, inputs, self._lam) if len(inputs) else None
+            self._fits[size] = found
+            self._lam = self._lam if found is None else found.round.fit.lam
+        return self._fits[size]
+
+    def errors(self, X: Array, structure: Structure, size: int) -> Array:
         """Errors of the set of the first units."""
-        inputs = structure.inputs(self.ranking, size)
-        if not len(inputs):
-            return np.asarray(self.target - self.y.mean())
-        fit = fit_set(self.ranking, self.y, inputs, self._lam)
-        self._lam = fit.round.fit.lam
-        return np.asarray(self.target - fit.predict(self.X))
+        fit = self.fit(structure, size)
+        predicted = self.y.mean() if fit is None else fit.predict(X[self.held])
+        return np.asarray(self.target - predicted)
 
-    def all_errors(self) -> Array:
+    def all_errors(self, X: Array) -> Array:
         """Errors of the fit on all inputs."""
-        return np.asarray(self.target - fit_all(self.ranking).predict(self.X))
+        return np.asarray(self.target - fit_all(self.ranking).predict(X[self.held]))
+
+    def model(self, structure: Structure) -> SetFit | None:
+        """The fit of least leave-one-out error, which knows nothing of the rows held out."""
+        best, least, since = None, float(np.var(self.y)), 0
+        for size in size_grid(*self.limits(structure)):
+            fit = self.fit(structure, size)
+            if fit is not None and fit.round.fit.error < least:
+                best, least, since = fit, fit.round.fit.error, 0
+            since += 1
+            if since > PATIENCE:
+                break
+        return best
+
+    def limits(self, structure: Structure) -> tuple[int, int]:
+        """The least and the largest number of units of a set."""
+        least = int(structure.keep.sum())
+        entered = len(np.unique(structure.units[self.ranking.columns]))
+        return least, max(least, min(entered, len(self.y) // ROWS_PER_INPUT))
 
 
-def _make_fold(X: Array, y: Array, split: Split, seed: int) -> _Fold:
+def _make_fold(X: Array, y: Array, split: Split, seed: int) -> Fold:
     with threadpool_limits(1):
-        return _Fold(X, y, split, seed)
+        return Fold(X, y, split, seed)
 
 
 def _rank_all(X: Array, y: Array, rows: Index, seed: int) -> Ranking:
@@ -191,46 +223,41 @@ def _rank_all(X: Array, y: Array, rows: Index, seed: int) -> Ranking:
         return rank(X[rows], y[rows], seed)
 
 
-def rank_and_judge(
+def rank_in_folds(
     X: Array,
     y: Array,
-    rows: Index,
     splits: Sequence[Split],
-    structure: Structure,
     seed: int = 0,
     n_jobs: int | None = None,
     tick: Callable[[int], object] = lambda done: None,
-) -> tuple[Ranking, Judged]:
-    """The ranking by the rows to fit, and errors of nested sets on rows not seen.
+    rows: Index | None = None,
+) -> tuple[list[Fold], Ranking | None]:
+    """A ranking in every fold, which has not seen the rows held out there; one of the rows given.
 
-    In each fold neither ranking nor fit has seen the rows that judge. y has a standard deviation of
-    about 1.
+    y has a standard deviation of about 1.
     """
     calls = [delayed(_make_fold)(X, y, split, seed + k) for k, split in enumerate(splits)]
-    calls.append(delayed(_rank_all)(X, y, rows, seed))
+    if rows is not None:
+        calls.append(delayed(_rank_all)(X, y, rows, seed))
     done: list[Any] = []
     for each in _results(Parallel(n_jobs, return_as="generator"), calls):
         done.append(each)
         tick(1)
-    *folds, ranking = done
-    return ranking, _judged(folds, structure)
+    return done[: len(splits)], None if rows is None else done[-1]
 
 
-def _judged(folds: list[_Fold], structure: Structure) -> Judged:
-    """Errors of larger and larger sets, until these get no better."""
-    entered = min(len(np.unique(structure.units[fold.ranking.columns])) for fold in folds)
-    rows = min(len(fold.y) for fold in folds)
-    least = int(structure.keep.sum())
-    most = max(least, min(entered, rows // ROWS_PER_INPUT))
+def judge(X: Array, folds: list[Fold], structure: Structure) -> Judged:
+    """Errors of larger and larger sets on rows not seen, until these get no better."""
+    limits = [fold.limits(structure) for fold in folds]
     sizes: list[int] = []
     columns: list[Array] = []
-    for size in size_grid(least, most):
+    for size in size_grid(limits[0][0], min(most for _, most in limits)):
         sizes.append(size)
-        columns.append(np.concatenate([fold.errors(structure, size) for fold in folds]))
+        columns.append(np.concatenate([fold.errors(X, structure, size) for fold in folds]))
         best = int(np.argmin(Judged(sizes, np.stack(columns, axis=1), columns[-1]).loss))
         if len(sizes) - 1 - best >= PATIENCE:
             break
-    everything = np.concatenate([fold.all_errors() for fold in folds])
+    everything = np.concatenate([fold.all_errors(X) for fold in folds])
     return Judged(sizes, np.stack(columns, axis=1), everything)
 
 

@@ -36,21 +36,36 @@ def _weighted(Phi: Array, eta: Array) -> Array:
     return np.asarray((Phi * np.sqrt(eta).astype(Phi.dtype)[:, None]).reshape(len(Phi), -1))
 
 
-def gram(A: Array, B: Array, eta: Array, order: int) -> Gram:
-    """The kernel between rows with features A (n, units, r) and B (m, units, r)."""
+def exponent(A: Array, B: Array, eta: Array, order: int) -> Array:
+    """p between rows with features A (n, units, r) and B (m, units, r): a sum over the units."""
     W = _weighted(A, eta)
     V = W if A is B else _weighted(B, eta)
     p = W @ V.T
     if order == ALL:
         p -= np.einsum("ij,ij->i", W, W)[:, None] / 2
         p -= np.einsum("ij,ij->i", V, V) / 2
-        K = np.exp(np.minimum(p, 0, out=p), out=p)  # rounding may leave a distance below 0
+        np.minimum(p, 0, out=p)  # rounding may leave a distance below 0
+    return p
+
+
+def values(p: Array, order: int) -> Array:
+    """k from its exponent."""
+    if order == ALL:
+        return np.exp(p)
+    if order == 1:
+        return p
+    return p * (1 + p / 2) if order == 2 else p * (1 + p / 2 * (1 + p / 3))
+
+
+def gram(A: Array, B: Array, eta: Array, order: int) -> Gram:
+    """The kernel between rows with features A (n, units, r) and B (m, units, r)."""
+    p = exponent(A, B, eta, order)
+    if order == ALL:
+        K = np.exp(p, out=p)
         return Gram(K, K)
     if order == 1:
         return Gram(p, np.ones((), dtype=p.dtype))
-    if order == 2:
-        return Gram(p * (1 + p / 2), 1 + p)
-    return Gram(p * (1 + p / 2 * (1 + p / 3)), 1 + p * (1 + p / 2))
+    return Gram(values(p, order), 1 + p if order == 2 else 1 + p * (1 + p / 2))
 
 
 def effects(known: Gram, A: Array, eta: Array, alpha: Array, order: int) -> Array:

@@ -27,6 +27,7 @@ FINALISTS, RETRIED = 3, 4  # leaders that go on, and that meet again on a second
 CHANCE_WEIGHT = 0.5  # of inputs that came by chance, where 1 is as good as the largest by chance
 # Triples, pairs and single inputs that a start from the scan holds.
 TRIPLES_IN, PAIRS_IN, MAINS_IN = 4, 10, 10
+SHARED = 256  # inputs up to which a part of a bench takes its features from the whole
 JOINT = 2  # rounds of two configurations together
 
 
@@ -74,13 +75,23 @@ def variants(c: Config) -> list[Config]:
 class Bench:
     """The data of one ranking: inputs, their cosines, and features for each base, made once."""
 
-    def __init__(self, X: Array, C: Single) -> None:
-        self.X, self.C, self.scaler = X, C, Scaler.fit(X)
+    def __init__(self, X: Array, C: Single, scaler: Scaler | None = None) -> None:
+        self.X, self.C, self.scaler = X, C, Scaler.fit(X) if scaler is None else scaler
         self._units: dict[Bases, Units] = {}
+        self._whole: tuple[Bench, Index] | None = None
+
+    def take(self, inputs: Index) -> Bench:
+        """The bench of some of the inputs; of few, features are made once for all of them."""
+        part = Bench(self.X[:, inputs], self.C[:, :, inputs], self.scaler.take(inputs))
+        part._whole = (self, inputs) if self.X.shape[1] <= SHARED else None
+        return part
 
     def units(self, bases: Bases) -> Units:
         """The features of these bases."""
-        if bases not in self._units:
+        if bases not in self._units and self._whole is not None:
+            whole, inputs = self._whole
+            self._units[bases] = whole.units(bases).take(inputs)
+        elif bases not in self._units:
             self._units[bases] = Units.make(self.X, bases, self.scaler)
         return self._units[bases]
 

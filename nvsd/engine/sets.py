@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nvsd.engine.features import Units
-from nvsd.engine.kernel import gram
+from nvsd.engine.kernel import exponent, gram, values
 from nvsd.engine.ranking import Ranking
 from nvsd.engine.reweight import Round, next_weights, one_round, scaled
 
@@ -36,6 +36,33 @@ class SetFit:
         units, eta = self.units.take(used), eta[self.units.of(used)]
         K = gram(units.at(X[:, self.inputs[used]]), units.Phi, eta, self.order).K
         return np.asarray(self.round.fit.mean + K @ self.round.fit.alpha)
+
+    def with_copies(self, X: Array, inputs: Index, copies: Array) -> Array:
+        """Predictions at rows of which some inputs were drawn anew, (copies, m).
+
+        The exponent of the kernel is a sum over inputs, so that only their part is made again.
+
+        Parameters
+        ----------
+        X : (m, d) array
+            Rows with all inputs.
+        inputs : int array
+            Inputs of this set.
+        copies : (c, m, len(inputs)) array
+        """
+        places = np.searchsorted(self.inputs, inputs)
+        changed, eta = self.units.take(places), self.round.eta[self.units.of(places)]
+        rest = np.setdiff1d(np.arange(len(self.inputs)), places)
+        others = self.units.take(rest)
+
+        def part(units: Units, X: Array, eta: Array) -> Array:
+            A, B = (Phi.astype(np.float32) for Phi in (units.at(X), units.Phi))
+            return exponent(A, B, eta, self.order)
+
+        fixed = part(others, X[:, self.inputs[rest]], self.round.eta[self.units.of(rest)])
+        alpha = self.round.fit.alpha.astype(np.float32)
+        found = [values(fixed + part(changed, copy, eta), self.order) @ alpha for copy in copies]
+        return np.asarray(self.round.fit.mean + np.array(found, dtype=float))
 
 
 def floored(effect: Array) -> Array:

@@ -35,6 +35,8 @@ class SelectiveRegressor(DerivativeSelector):
         Inputs that are always in, by name or number.
     k : int, optional
         The exact number of inputs, or groups, to select.
+    fdr : float, optional
+        Keep what tests call relevant at this false discovery rate; see `nvsd.significance`.
     cv : int, splitter, or sequence of (train, test)
         Folds; an integer means shuffled ones, by random_state.
     rule : str, optional
@@ -85,6 +87,7 @@ class SelectiveRegressor(DerivativeSelector):
         groups: Groups | None = None,
         keep: Sequence[Any] = (),
         k: int | None = None,
+        fdr: float | None = None,
         cv: Any = 5,
         rule: str | None = None,
         standardize: bool = True,
@@ -97,6 +100,7 @@ class SelectiveRegressor(DerivativeSelector):
         self.groups = groups
         self.keep = keep
         self.k = k
+        self.fdr = fdr
         self.cv = cv
         self.rule = rule
         self.standardize = standardize
@@ -133,6 +137,7 @@ class SelectiveRegressor(DerivativeSelector):
             groups=self.groups,
             keep=self.keep,
             k=self.k,
+            fdr=self.fdr,
             validation=None if held_out is None else (held_out.X, held_out.y),
             cv=folds,
             rule=self.rule,

@@ -11,12 +11,14 @@ from __future__ import annotations
 from nvsd.plots.effects import plot_effect, plot_pair
 from nvsd.plots.errors import plot_elimination, plot_error
 from nvsd.plots.fits import plot_predictions
+from nvsd.plots.importance import plot_importance
 from nvsd.plots.paths import plot_path, plot_support
 
 __all__ = [
     "plot_effect",
     "plot_elimination",
     "plot_error",
+    "plot_importance",
     "plot_pair",
     "plot_path",
     "plot_predictions",

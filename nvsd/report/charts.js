@@ -77,7 +77,7 @@ function flag(box, x, y, point, text, shape, lift) {
 }
 
 function drawHistory() {
-  const { methods, method, size, error, chosen, selected: kept, inputs } = data.history;
+  const { methods, method, size, error, chosen, selected: kept, inputs, p_values: p } = data.history;
   const box = canvas(byId("history-chart"), 260, { left: 50, right: 16, top: 12, bottom: 44 }, "Error of the candidates against their number of inputs.");
   const largest = Math.max(...size, 1);
   const x = linear(0, largest, box.left, box.right);
@@ -99,7 +99,8 @@ function drawHistory() {
     write((box.left + box.right) / 2, box.height - 6, "number of inputs", { "text-anchor": "middle" }),
   );
   if (methods.length > 1) legend(byId("history-legend"), methods.map((name, m) => [shorten(name, 28), `c${m % 7}`]));
-  const texts = kept.slice(0, 12).map((name) => shorten(name, 28)).join(", ");
+  const sure = (i) => (p ? ` (p ${p[i] < 0.001 ? "< 0.001" : `= ${p[i].toPrecision(2)}`})` : "");
+  const texts = kept.slice(0, 12).map((name, i) => shorten(name, 28) + sure(i)).join(", ");
   const more = kept.length > 12 ? ` and ${kept.length - 12} more` : "";
   byId("history-caption").replaceChildren(
     "Mean squared error of kernel ridge refitted on each candidate set. Chosen (ring): ",

@@ -125,15 +125,17 @@ def history_content(history: Any) -> dict[str, Any]:
         methods = [str(history.attrs.get("method", "candidates"))] * len(error)
     known = list(dict.fromkeys(methods))
     support = history["support"].transpose(*history["error"].dims, "feature").values[chosen]
+    on = support.astype(bool)
     return {
         "methods": known,
         "method": [known.index(methods[i]) for i in steps],
         "size": [int(history["n_selected"].values[i]) for i in steps],
         "error": digits(error[steps]),
         "chosen": {"size": int(support.sum()), "error": digits(error[[chosen]])[0]},
-        "selected": [str(name) for name in history["feature"].values[support.astype(bool)]],
+        "selected": [str(name) for name in history["feature"].values[on]],
         "inputs": history.sizes["feature"],
         "reason": str(history.attrs.get("reason", "")) or None,
+        "p_values": digits(history["p_value"].values[on]) if "p_value" in history else None,
     }
 
 

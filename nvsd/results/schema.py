@@ -2,76 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from nvsd.kernels import Kernel
+from nvsd.results.variables import Schema, Variable
 from nvsd.solvers.status import Status
-
-
-class Variable(NamedTuple):
-    """Dimensions, what it is, and the units: of y, of the inputs x as the kernel sees them."""
-
-    dims: tuple[str, ...]
-    long_name: str
-    units: str = ""
-
-    def attrs(self) -> dict[str, str]:
-        """As attributes of a variable."""
-        named = {"long_name": self.long_name}
-        return named | {"units": self.units} if self.units else named
-
-
-@dataclass(frozen=True)
-class Schema:
-    """One kind of Dataset.
-
-    Attributes
-    ----------
-    title : str
-        The attribute that tells it from the others.
-    variables : mapping
-        All that it may have.
-    coordinates : mapping
-        Their long names.
-    """
-
-    title: str
-    variables: Mapping[str, Variable]
-    coordinates: Mapping[str, str] = field(default_factory=dict)
-
-    def make(
-        self,
-        data: Mapping[str, Any],
-        coords: Mapping[str, Any],
-        attrs: Mapping[str, Any],
-        leading: tuple[str, ...] | None = None,
-    ) -> xr.Dataset:
-        """Give every variable its dimensions and attributes.
-
-        Parameters
-        ----------
-        data, coords, attrs : mappings
-            Values by name; attributes are text and numbers, so that files can hold them.
-        leading : tuple of str, optional
-            What takes the place of a variable's first dimension.
-        """
-        variables = {}
-        for name, values in data.items():
-            known = self.variables[name]
-            dims = known.dims if leading is None else (*leading, *known.dims[1:])
-            variables[name] = (dims, values, known.attrs())
-        dataset = xr.Dataset(variables, coords=coords, attrs={"title": self.title, **attrs})
-        for name, long_name in self.coordinates.items():
-            if name in dataset.coords:
-                dataset[name].attrs["long_name"] = long_name
-        return dataset
-
 
 _FUNCTION = {
     "alpha": Variable(("tau", "sample"), "coefficients of the kernel sections"),
@@ -161,8 +100,33 @@ SELECTION = Schema(
         "method": Variable(("step",), "method that proposed the candidate"),
         "origin": Variable(("step",), "sequence of the method that the candidate belongs to"),
         "tau": Variable(("step",), "weight of the penalty, where there is one"),
+        "p_value": Variable(("feature",), "p-value of: y does not depend on it given the others"),
+        "q_value": Variable(("feature",), "least level at which it, with its near copies, is kept"),
     },
 )
+
+
+def _tests(unit: str) -> dict[str, Variable]:
+    """What tests say of each unit."""
+    return {
+        "importance": Variable((unit,), "rise of the loss with a copy, as a share of the mean's"),
+        "importance_se": Variable((unit,), "standard error of the importance"),
+        "importance_lower": Variable((unit,), "lower end of a 95 % interval of the importance"),
+        "importance_upper": Variable((unit,), "upper end of a 95 % interval of the importance"),
+        "statistic": Variable((unit,), "importance over its standard error"),
+        "p_value": Variable((unit,), "p-value of: y does not depend on it given the others"),
+        "p_value_together": Variable((unit,), "p-value of it and its near copies together"),
+        "q_value": Variable((unit,), "least level at which it, with its near copies, is kept"),
+        "explained": Variable((unit,), "share of its variance that the others explain"),
+        "copy_check": Variable(
+            (unit,), "dependence that its model misses, in normal scores above chance"
+        ),
+        "near_copies": Variable((unit,), "inputs that it is a near copy of, itself among them"),
+    }
+
+
+SIGNIFICANCE = Schema("tests of inputs", _tests("feature"), {"feature": "input"})
+GROUP_SIGNIFICANCE = Schema("tests of groups", _tests("group"), {"group": "group of inputs"})
 
 _CELL = ("nu", "width", "mu", "tau")
 CROSS_VALIDATION = Schema(

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nvsd.data.checks import check_flag, check_non_negative, check_seed
+from nvsd.data.checks import check_flag, check_non_negative, check_seed, is_number
 from nvsd.data.sources import rows_of
 from nvsd.kernels import Kernel
 from nvsd.penalties import Groups, Penalty
@@ -64,6 +64,8 @@ def select(
     rule: str | None = None,
     keep: Sequence[Any] = (),
     k: int | None = None,
+    fdr: float | None = None,
+    p_values: bool = False,
     standardize: bool = True,
     value_points: int | None = None,
     random_state: int = 0,
@@ -143,6 +145,12 @@ def select(
         Inputs that are always in, by name or number; with "anova".
     k : int, optional
         The exact number of inputs, or groups, to select; with "anova".
+    fdr : float, optional
+        Keep the inputs, or groups, that tests call relevant at this false discovery rate, whatever
+        their errors say; with "anova". See `nvsd.significance` for what is tested.
+    p_values : bool
+        Make these tests at once, and keep them in the history. By default they are made when
+        `Selection.p_values` is first asked for.
     standardize : bool
         Whether to centre the inputs and scale them to unit variance; "anova" always scales them.
     value_points : int, optional
@@ -192,10 +200,13 @@ def select(
         seed, allowed = check_seed(random_state), check_rule(rule, RULES)
         data = judged_rows(rows_of(X, y, progress), validation, cv, seed)
         labels = group_labels(groups, data.features)
-        question = Question(data, labels, keep, k, allowed, seed, n_jobs, progress)
+        at_once, level = check_flag("p_values", p_values), _check_fdr(fdr, k)
+        question = Question(data, labels, keep, k, allowed, level, at_once, seed, n_jobs, progress)
         return select_by_engine(question)
-    if len(keep) or k is not None:
-        raise ValueError(f"method = {method!r} does not take keep or k; give method={METHOD!r}.")
+    if len(keep) or k is not None or fdr is not None or p_values:
+        raise ValueError(
+            f"method = {method!r} does not take keep, k, fdr or p_values; give method={METHOD!r}."
+        )
     rule = check_rule(rule, ("clear", "min", "1se"))
     task, inputs = make_task(
         X,
@@ -217,6 +228,16 @@ def select(
     if width_per_input:
         task.kernel.widened(1.0)  # a kernel without a width is refused now, not at the end
     return _by_candidates(task, inputs, method, options, width_per_input, progress)
+
+
+def _check_fdr(fdr: float | None, k: int | None) -> float | None:
+    if fdr is None:
+        return None
+    if not is_number(fdr) or not 0 < fdr < 1:
+        raise ValueError(f"fdr = {fdr!r} is not allowed; give a number in (0, 1), such as 0.1.")
+    if k is not None:
+        raise ValueError("k and fdr both say how many inputs to keep; leave one of them out.")
+    return float(fdr)
 
 
 def _refuse_given(given: dict[str, Any]) -> None:

@@ -6,16 +6,18 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import xarray as xr
 from threadpoolctl import threadpool_limits
 
 from nvsd.data.names import find_column
-from nvsd.engine.judging import RANK_ROWS, Judged, Structure, rank_and_judge
+from nvsd.engine.judging import RANK_ROWS, Fold, Judged, Structure, judge, rank_in_folds
 from nvsd.engine.ranking import Ranking
 from nvsd.engine.refits import MANY_ROWS, refit
 from nvsd.progress import progress_bar
 from nvsd.results.schema import SELECTION, library_version, text
 from nvsd.selection.inputs import Inputs, JudgedRows
 from nvsd.selection.result import Refit, Selection
+from nvsd.selection.significance import Evidence, models_of
 from nvsd.selection.task import Array, Mask
 from nvsd.tolerances import TINY
 
@@ -39,6 +41,10 @@ class Question(NamedTuple):
     k : int or None
         How many units to select.
     rule : {"smallest", "min"}
+    fdr : float or None
+        The false discovery rate at which units are kept, instead of the rule.
+    p_values : bool
+        Whether to test the units at once.
     """
 
     data: JudgedRows
@@ -46,6 +52,8 @@ class Question(NamedTuple):
     keep: Sequence[Any] = ()
     k: int | None = None
     rule: str = "smallest"
+    fdr: float | None = None
+    p_values: bool = False
     seed: int = 0
     n_jobs: int | None = None
     progress: bool | None = None
@@ -55,46 +63,76 @@ class Question(NamedTuple):
         """Names of all inputs."""
         return self.data.features
 
+    @property
+    def decides(self) -> str:
+        """What decides on the set: a rate, a number, or the rule."""
+        if self.fdr is not None:
+            return "fdr"
+        return self.rule if self.k is None else "k"
+
+    @property
+    def tests(self) -> bool:
+        """Whether units are tested at once."""
+        return self.p_values or self.fdr is not None
+
 
 def select_by_engine(question: Question) -> Selection:
     """Which inputs y depends on: the set that explains, and the fit that predicts."""
     structure = _structure(question)
-    data, steps = question.data, len(question.data.splits) + 2
+    data, steps = question.data, len(question.data.splits) + 2 + question.tests
     with progress_bar(question.progress, steps, "select", "step") as tick:
         with threadpool_limits(1):
             # In units of its own: the race is in single precision.
             unit = float(data.y.std()) or 1.0
-            ranking, judged = rank_and_judge(
-                data.X,
-                data.y / unit,
-                np.arange(data.n_train),
-                data.splits,
-                structure,
-                question.seed,
-                question.n_jobs,
-                tick,
+            rows = np.arange(data.n_train)
+            folds, ranking = rank_in_folds(
+                data.X, data.y / unit, data.splits, question.seed, question.n_jobs, tick, rows
             )
-            ranking, judged = ranking.times(unit), judged.times(unit)
-        chosen = _chosen(judged, question)
-        support = structure.support(ranking, chosen.size)
+            assert ranking is not None
+            ranking, judged = ranking.times(unit), judge(data.X, folds, structure).times(unit)
+            evidence = _evidence(question, structure, folds)
+        tests = evidence.dataset() if question.tests else None
+        tick(int(question.tests))
+        kept = None if question.fdr is None else _kept(question, structure, tests)
+        chosen = _chosen(judged, question, kept)
+        support = structure.support(ranking, chosen.size) if kept is None else kept
         # Threads of BLAS pay for sums over many rows only.
         with threadpool_limits(None if data.n_source > MANY_ROWS else 1):
             explains = _refit(question, ranking, support)
             predicts, uses = _predictor(question, structure, ranking, judged, chosen, explains)
         tick(1)
+    found = _history(question, structure, ranking, judged, chosen, explains, support, tests)
     return Selection(
         support=support,
         features=question.features,
         groups=question.groups,
         method=METHOD,
-        history=_history(question, structure, ranking, judged, chosen, explains),
+        history=found,
         refit=explains,
         score=chosen.error,
         strength=ranking.score,
         order=ranking.order,
         predictor=predicts,
         predicts_with=uses,
+        evidence=evidence if tests is None else tests,
     )
+
+
+def _evidence(question: Question, structure: Structure, folds: list[Fold]) -> Evidence:
+    """What tests of all units need."""
+    data, inputs = question.data, np.arange(len(question.features))
+    models = models_of(folds, structure, question.seed)
+    return Evidence(data.X, data.features, question.groups, [models], inputs, question.seed)
+
+
+def _kept(question: Question, structure: Structure, tests: xr.Dataset | None) -> Mask:
+    """The inputs of the units that are kept at the false discovery rate asked for."""
+    assert tests is not None
+    assert question.fdr is not None
+    names = tests["feature" if question.groups is None else "group"].values.tolist()
+    good = set(np.array(names, dtype=object)[tests["q_value"].values <= question.fdr])
+    labels = question.features if question.groups is None else question.groups
+    return np.array([label in good for label in labels]) | structure.keep[structure.units]
 
 
 class Chosen(NamedTuple):
@@ -123,12 +161,16 @@ def _structure(question: Question) -> Structure:
     return Structure(units, keep)
 
 
-def _chosen(judged: Judged, question: Question) -> Chosen:
+def _chosen(judged: Judged, question: Question, kept: Mask | None) -> Chosen:
     errors = judged.squares.mean(axis=0)
-    if question.k is not None:
+    size = question.k
+    if kept is not None:
+        labels = question.features if question.groups is None else question.groups
+        size = len({label for label, on in zip(labels, kept, strict=True) if on})
+    if size is not None:
         # A size that was not judged has the error of the nearest one.
-        position = int(np.argmin(np.abs(np.array(judged.sizes) - question.k)))
-        return Chosen(position, question.k, float(errors[position]))
+        position = int(np.argmin(np.abs(np.array(judged.sizes) - size)))
+        return Chosen(position, size, float(errors[position]))
     position = judged.smallest() if question.rule == "smallest" else int(np.argmin(judged.loss))
     return Chosen(position, judged.sizes[position], float(errors[position]))
 
@@ -172,12 +214,15 @@ def _history(
     judged: Judged,
     chosen: Chosen,
     explains: Refit,
-) -> Any:
-    """Every size with its error, and what the rule compared."""
+    selected: Mask,
+    tests: xr.Dataset | None,
+) -> xr.Dataset:
+    """Every size with its error, what the rule compared, and the tests if they were made."""
     sizes, chosen_at = list(judged.sizes), chosen.position
     if chosen.size not in sizes:
         sizes[chosen_at] = chosen.size
     support = np.array([structure.support(ranking, size) for size in sizes])
+    support[chosen_at] = selected
     norms = np.full(support.shape, np.nan)
     norms[chosen_at] = explains.derivative_norms(question.data.train[0])
     mean, se = judged.differences()
@@ -197,11 +242,18 @@ def _history(
         "origin": text(["ranking"] * len(sizes)),
         "tau": np.full(len(sizes), np.nan),
     }
+    if tests is not None:
+        places = slice(None) if question.groups is None else structure.units
+        data |= {name: tests[name].values[places] for name in ("p_value", "q_value")}
     coords = {"step": np.arange(len(sizes)), "feature": text(question.features)}
     attrs = {
         "method": METHOD,
         "chosen": chosen_at,
-        "rule": "k" if question.k is not None else question.rule,
+        "rule": "fdr"
+        if question.fdr is not None
+        else "k"
+        if question.k is not None
+        else question.rule,
         "n_samples": question.data.n_source,
         "n_ranked": min(question.data.n_train, RANK_ROWS),
         "reason": _reason(question, mean, se, sizes, chosen_at),
@@ -214,6 +266,9 @@ def _reason(question: Question, mean: Array, se: Array, sizes: list[int], chosen
     """What the rule did, as a sentence."""
     best = int(np.argmin(mean))
     least = f"{_the_set(sizes[best])} has the least error"
+    if question.fdr is not None:
+        which = "these pass" if sizes[chosen] else "no input passes"
+        return f"{which} the tests at a false discovery rate of {question.fdr:g}; {least}"
     if question.k is not None:
         least = least if best != chosen else "this set has the least error"
         return f"as many as were asked for; {least}"

@@ -111,6 +111,11 @@ class JudgedRows(NamedTuple):
         """The rows to fit."""
         return self.X[: self.n_train], self.y[: self.n_train]
 
+    def split_again(self, cv: int, seed: int) -> JudgedRows:
+        """The same rows in other folds."""
+        folds = KFold(int(cv), shuffle=True, random_state=seed)
+        return self._replace(splits=check_splits(list(folds.split(self.X)), len(self.X)))
+
 
 def judged_rows(rows: Rows, validation: Any, cv: Any, seed: int) -> JudgedRows:
     """The samples, with validation data as further rows.

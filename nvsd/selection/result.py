@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from nvsd.results.schema import SELECTION, library_version, text
 from nvsd.ridge.dense import RidgeFit
 from nvsd.selection.candidates import Judged
 from nvsd.selection.inputs import Inputs
+from nvsd.selection.significance import Evidence
 from nvsd.selection.task import Array, Mask, Task
 
 if TYPE_CHECKING:
@@ -117,6 +118,8 @@ class Selection:
         on f, in the units of y.
     order : (d,) int array
         All inputs, best first.
+    evidence : Evidence or Dataset, optional
+        What the tests of `significance` need, or what they found.
     score : float
         Mean squared error of the chosen candidate on the data that judged it. As the least of
         many it is optimistic. With folds, a width for each input changes the refit and not the
@@ -134,6 +137,38 @@ class Selection:
     order: NDArray[np.intp]
     predictor: Refit
     predicts_with: str
+    evidence: Evidence | xr.Dataset | None = None
+
+    @cached_property
+    def significance(self) -> xr.Dataset:
+        """Tests of every input, or group, whether y depends on it given the others.
+
+        They are made when first asked for, with the folds of the selection.
+        """
+        if self.evidence is None:
+            raise ValueError(
+                f"method = {self.method!r} makes no tests; give method='anova', or call "
+                "nvsd.significance(X, y)."
+            )
+        if isinstance(self.evidence, xr.Dataset):
+            return self.evidence
+        return self.evidence.dataset()
+
+    @property
+    def p_values(self) -> pd.Series:
+        """The p-value of every input, or group, in the order of the ranking.
+
+        Small: y depends on it, given the others. Inputs that are near copies of each other have
+        the p-value of all of them together.
+        """
+        import pandas as pd
+
+        tests = self.significance
+        unit = "feature" if self.groups is None else "group"
+        name = "p_value_together" if "p_value_together" in tests else "p_value"
+        found = pd.Series(tests[name].values, index=list(tests[unit].values), name="p_value")
+        labels = self.features if self.groups is None else self.groups
+        return found.reindex(list(dict.fromkeys(labels[a] for a in self.order)))
 
     @property
     def ranking(self) -> pd.Series:
@@ -169,15 +204,22 @@ class Selection:
         """Names of the selected inputs."""
         return [name for name, used in zip(self.features, self.support, strict=True) if used]
 
-    def table(self) -> pd.DataFrame:
-        """One row per input: feature, group if any, selected, derivative_norm and rank.
+    def table(self, p_values: bool = True) -> pd.DataFrame:
+        """One row per input: feature, group if any, selected, derivative_norm, rank and p_value.
 
         The rank of an input is the number of inputs in the smallest set that has it, in the
         sequence of sets that the chosen one belongs to: the inputs that were dropped last have the
         smallest ranks. An input that is in none of them has no rank.
+
+        Parameters
+        ----------
+        p_values : bool
+            Whether to make the tests that p_value needs; it is left out where the method makes
+            none.
         """
         import pandas as pd
 
+        tested = p_values and self.evidence is not None
         chosen = self.history.isel(step=self.history.attrs["chosen"])
         same = (self.history["method"] == chosen["method"]) & (
             self.history["origin"] == chosen["origin"]
@@ -190,8 +232,14 @@ class Selection:
             "selected": self.support,
             "derivative_norm": chosen["derivative_norm"].values,
             "rank": pd.array(rank.values, dtype="Int64"),
+            "p_value": self._p_value_of_inputs() if tested else None,
         }
         return pd.DataFrame({name: c for name, c in columns.items() if c is not None})
+
+    def _p_value_of_inputs(self) -> Array:
+        """The p-value of each input, or of its group."""
+        labels = self.features if self.groups is None else self.groups
+        return np.asarray(self.p_values.loc[list(labels)].values)
 
 
 def history(task: Task, judged: Judged, method: str, chosen: int) -> xr.Dataset:

@@ -1,0 +1,123 @@
+"""Copies of inputs, drawn anew given the others.
+
+A continuous input keeps its own law: normal scores are drawn as mean + scale times the residual of
+a row chosen at random, and brought back by the quantiles of the input. An input with few levels is
+drawn from the probabilities of its levels. A group is drawn together: its inputs take the residuals
+of the same row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr, ndtri
+from scipy.stats import rankdata
+
+from nvsd.inference.conditional import Others, conditional, excess, smoothed
+
+Array = NDArray[Any]
+Index = NDArray[np.intp]
+
+LEVELS = 10  # different values up to which an input is drawn level by level
+TIED = 0.5  # share of different values below which an input takes only values that it has
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """Copies of some inputs, and how good their model is.
+
+    Attributes
+    ----------
+    copies : (c, n, inputs) array
+    explained : float
+        The largest share of an input's variance that the others explain.
+    check : float
+        Dependence that the model misses, in normal scores above chance.
+    """
+
+    copies: Array
+    explained: float
+    check: float
+
+
+def normal_scores(x: Array) -> Array:
+    """Normal quantiles of the mid-ranks."""
+    return np.asarray(ndtri((rankdata(x) - 0.5) / len(x)))
+
+
+def from_normal_scores(t: Array, x: Array) -> Array:
+    """Values of the law of x at normal scores t: its quantiles."""
+    ordered, n = np.sort(x), len(x)
+    u = ndtr(t)
+    if len(np.unique(x)) < TIED * n:
+        return np.asarray(ordered[np.minimum((u * n).astype(int), n - 1)])
+    return np.asarray(np.interp(u, (np.arange(n) + 0.5) / n, ordered))
+
+
+class Copier:
+    """Draws copies of the inputs of a table.
+
+    Parameters
+    ----------
+    X : (n, d) array
+    seed : int
+    """
+
+    def __init__(self, X: Array, seed: int = 0) -> None:
+        self.X, self.seed = X, seed
+        self.others = Others.of(X, seed)
+
+    def draw(self, inputs: Index, n_copies: int) -> Drawn:
+        """Copies of some inputs, together, given all others."""
+        others = self.others.without(inputs)
+        rng = np.random.default_rng([self.seed, *inputs.tolist()])
+        n = len(self.X)
+        donors = rng.integers(n, size=(n_copies, n))
+        copies = np.empty((n_copies, n, len(inputs)))
+        explained, check = 0.0, -np.inf
+        for j, a in enumerate(inputs):
+            x = self.X[:, a]
+            if not np.ptp(x):
+                copies[:, :, j] = x
+                continue
+            draw = _levels if len(np.unique(x)) <= LEVELS else _continuous
+            copies[:, :, j], share, missed = draw(others, x, donors, rng, self.seed)
+            explained, check = max(explained, share), max(check, missed)
+        return Drawn(copies, explained, check)
+
+
+def _continuous(
+    others: Others, x: Array, donors: Index, rng: np.random.Generator, seed: int
+) -> tuple[Array, float, float]:
+    """Copies by mean, scale and the residuals of donors."""
+    model = conditional(others, normal_scores(x), seed)
+    t = model.mean + model.scale * model.residual[donors]
+    return from_normal_scores(t, x), model.explained, model.check
+
+
+def _levels(
+    others: Others, x: Array, donors: Index, rng: np.random.Generator, seed: int
+) -> tuple[Array, float, float]:
+    """Copies from the probabilities of the levels."""
+    levels, code = np.unique(x, return_inverse=True)
+    others = others.showing(code[others.rows].astype(float))
+    C, rows = others.bench.C, others.rows
+    is_level = (code[:, None] == np.arange(len(levels))).astype(float)
+    p = np.empty_like(is_level)
+    for k, column in enumerate(is_level.T):
+        visible = len(levels) > 1 and excess(C, column[rows]) > 0
+        p[:, k] = smoothed(others, column[rows], seed) if visible else column.mean()
+        if len(levels) == 2:
+            p[:, 1] = 1 - p[:, 0]
+            break
+    p = np.clip(p, 0.0, 1.0) + 1e-12
+    p /= p.sum(axis=1, keepdims=True)
+    u = rng.random(donors.shape)
+    drawn = (u[:, :, None] > np.cumsum(p, axis=1)).sum(axis=2)
+    left = (is_level - p) / np.sqrt(np.maximum(p * (1 - p), 1e-3))
+    check = max(excess(C, column[rows]) for column in left.T[: max(1, len(levels) - 1)])
+    explained = 1 - float(np.mean((is_level - p) ** 2)) / float(np.mean(is_level.var(axis=0)))
+    return levels[np.minimum(drawn, len(levels) - 1)], explained, check

@@ -1,0 +1,162 @@
+"""Tests of y ⟂ x_u given the other inputs, for a unit u: an input, or a group of them.
+
+    Δ_i = mean over copies of ℓ(y_i, f(x_i with a copy of x_u)) − ℓ(y_i, f(x_i))
+
+at rows i that f has not seen. If copies have the law of x_u given the others, then x_u and its
+copies are exchangeable under the hypothesis, whatever f is, and E Δ_i = 0. The statistic is the
+mean of Δ over its standard error, and large values speak against the hypothesis. An input that f
+does not use has Δ = 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import t as student
+
+from nvsd.engine.judging import Fold, Structure, some_rows
+from nvsd.engine.reweight import error_bound, huber
+from nvsd.engine.sets import SetFit
+from nvsd.inference.copies import Copier, Drawn
+
+Array = NDArray[Any]
+Index = NDArray[np.intp]
+
+TESTED_ROWS = 1500  # held-out rows of a fold that are tested: more change p-values little
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A fit of one fold, and the rows that it has not seen.
+
+    Attributes
+    ----------
+    fit : SetFit or None
+        None where the mean was best.
+    rows : index array
+    target : array
+        y at these rows.
+    bound : float
+        Errors beyond it count linearly, so that few outliers do not decide.
+    """
+
+    fit: SetFit | None
+    rows: Index
+    target: Array
+    bound: float
+
+    @classmethod
+    def of(cls, fold: Fold, structure: Structure, seed: int) -> Model:
+        """The model of a fold."""
+        fit = fold.model(structure)
+        places = np.arange(len(fold.held))
+        places = some_rows(places, TESTED_ROWS, np.random.default_rng(seed))
+        errors = fold.y - fold.y.mean() if fit is None else fit.round.fit.errors
+        return cls(fit, fold.held[places], fold.target[places], error_bound(errors))
+
+    def uses(self, unit: Index) -> Index:
+        """The inputs of a unit that the fit uses."""
+        if self.fit is None:
+            return unit[:0]
+        active = self.fit.inputs[self.fit.units.per_input(self.fit.round.eta) > 0]
+        return np.intersect1d(unit, active)
+
+    def loss(self, predicted: Array) -> Array:
+        """What an error costs."""
+        return huber(self.target - predicted, self.bound)
+
+    def rise(self, X: Array, unit: Index, drawn: Drawn) -> Array:
+        """Δ at the rows of this fold."""
+        used = self.uses(unit)
+        if self.fit is None or not len(used):
+            return np.zeros(len(self.rows))
+        copies = drawn.copies[:, self.rows][:, :, np.searchsorted(unit, used)]
+        rows = X[self.rows]
+        with_copies = self.loss(self.fit.with_copies(rows, used, copies)).mean(axis=0)
+        return np.asarray(with_copies - self.loss(self.fit.predict(rows)))
+
+
+@dataclass(frozen=True, eq=False)
+class Tested:
+    """What the tests say, one number for each unit.
+
+    Attributes
+    ----------
+    rise, rise_se : arrays
+        Mean of Δ and its standard error, as a share of the loss of the mean.
+    statistic, p_value : arrays
+        For units that no fit uses, 0 and 1.
+    explained, check : arrays
+        Of the model of each unit given the others; NaN where none was needed.
+    """
+
+    rise: Array
+    rise_se: Array
+    statistic: Array
+    p_value: Array
+    explained: Array
+    check: Array
+
+
+def tested(
+    X: Array,
+    repeats: Sequence[Sequence[Model]],
+    units: Sequence[Index],
+    n_copies: int,
+    seed: int,
+    tick: Callable[[int], object],
+) -> Tested:
+    """Test every unit.
+
+    Parameters
+    ----------
+    X : (n, d) array
+    repeats : sequence of sequences of Model
+        The folds of each repeat; Δ of a row is its mean over the repeats.
+    units : sequence of int arrays
+        The inputs of each unit, ascending.
+    tick : callable
+        Told of every unit that is done.
+    """
+    copier = Copier(X, seed)
+    whole = _loss_of_the_mean(repeats)
+    columns = np.full((6, len(units)), np.nan)
+    for k, unit in enumerate(units):
+        if any(len(model.uses(unit)) for folds in repeats for model in folds):
+            drawn = copier.draw(unit, n_copies)
+            delta = _mean_rise(X, repeats, unit, drawn) / whole
+            columns[:, k] = *_t_test(delta), drawn.explained, drawn.check
+        else:
+            columns[:4, k] = 0.0, 0.0, 0.0, 1.0
+        tick(1)
+    return Tested(*columns)
+
+
+def _loss_of_the_mean(repeats: Sequence[Sequence[Model]]) -> float:
+    """What an error of the mean costs: the unit of Δ."""
+    losses = [model.loss(np.full(1, model.target.mean())) for folds in repeats for model in folds]
+    return max(float(np.mean(np.concatenate(losses))), 1e-300)
+
+
+def _mean_rise(X: Array, repeats: Sequence[Sequence[Model]], unit: Index, drawn: Drawn) -> Array:
+    """Δ of every row that is held out, its mean over the repeats."""
+    total, count = np.zeros(len(X)), np.zeros(len(X))
+    for folds in repeats:
+        for model in folds:
+            np.add.at(total, model.rows, model.rise(X, unit, drawn))
+            np.add.at(count, model.rows, 1)
+    held = count > 0
+    return np.asarray(total[held] / count[held])
+
+
+def _t_test(delta: Array) -> tuple[float, float, float, float]:
+    """Mean, standard error, statistic and p-value of the hypothesis that the mean is 0."""
+    n, mean = len(delta), float(delta.mean())
+    se = float(delta.std(ddof=1) / np.sqrt(n)) if n > 1 else 0.0
+    if se <= 0:
+        return mean, se, 0.0, 1.0
+    return mean, se, mean / se, float(student.sf(mean / se, n - 1))

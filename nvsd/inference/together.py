@@ -1,0 +1,41 @@
+"""Inputs that are near copies of each other, which a test one by one cannot tell apart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.cluster.hierarchy import fcluster, linkage
+from scipy.spatial.distance import squareform
+from scipy.stats import rankdata
+
+Array = NDArray[Any]
+Index = NDArray[np.intp]
+
+NEAR = 0.95  # rank correlation: given its copy, a tenth of the input's variance is left
+ROWS = 2000  # that correlations are taken over
+
+
+def near_copies(X: Array, tested: Index) -> list[Index]:
+    """Sets of inputs of which each pair has a rank correlation of NEAR or more, in size.
+
+    Every set holds one of the inputs tested; an input without a copy is in none.
+    """
+    step = max(1, len(X) // ROWS)
+    R = rankdata(X[::step], axis=0)
+    R -= R.mean(axis=0)
+    size = np.sqrt(np.sum(R * R, axis=0))
+    R /= np.where(size > 0, size, np.inf)
+    strong = np.abs(R[:, tested].T @ R) >= NEAR
+    strong[np.arange(len(tested)), tested] = False
+    members = np.union1d(tested[strong.any(axis=1)], np.flatnonzero(strong.any(axis=0)))
+    if len(members) < 2:
+        return []
+    apart = 1 - np.abs(R[:, members].T @ R[:, members])
+    np.fill_diagonal(apart, 0.0)
+    labels = fcluster(
+        linkage(squareform(apart, checks=False), "complete"), 1 - NEAR, criterion="distance"
+    )
+    sets = [members[labels == label] for label in np.unique(labels)]
+    return [each for each in sets if len(each) > 1 and np.isin(each, tested).any()]

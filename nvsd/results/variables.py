@@ -1,0 +1,68 @@
+"""What a kind of Dataset is: its variables with their dimensions, long names and units."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import xarray as xr
+
+
+class Variable(NamedTuple):
+    """Dimensions, what it is, and the units: of y, of the inputs x as the kernel sees them."""
+
+    dims: tuple[str, ...]
+    long_name: str
+    units: str = ""
+
+    def attrs(self) -> dict[str, str]:
+        """As attributes of a variable."""
+        named = {"long_name": self.long_name}
+        return named | {"units": self.units} if self.units else named
+
+
+@dataclass(frozen=True)
+class Schema:
+    """One kind of Dataset.
+
+    Attributes
+    ----------
+    title : str
+        The attribute that tells it from the others.
+    variables : mapping
+        All that it may have.
+    coordinates : mapping
+        Their long names.
+    """
+
+    title: str
+    variables: Mapping[str, Variable]
+    coordinates: Mapping[str, str] = field(default_factory=dict)
+
+    def make(
+        self,
+        data: Mapping[str, Any],
+        coords: Mapping[str, Any],
+        attrs: Mapping[str, Any],
+        leading: tuple[str, ...] | None = None,
+    ) -> xr.Dataset:
+        """Give every variable its dimensions and attributes.
+
+        Parameters
+        ----------
+        data, coords, attrs : mappings
+            Values by name; attributes are text and numbers, so that files can hold them.
+        leading : tuple of str, optional
+            What takes the place of a variable's first dimension.
+        """
+        variables = {}
+        for name, values in data.items():
+            known = self.variables[name]
+            dims = known.dims if leading is None else (*leading, *known.dims[1:])
+            variables[name] = (dims, values, known.attrs())
+        dataset = xr.Dataset(variables, coords=coords, attrs={"title": self.title, **attrs})
+        for name, long_name in self.coordinates.items():
+            if name in dataset.coords:
+                dataset[name].attrs["long_name"] = long_name
+        return dataset

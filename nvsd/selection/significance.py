@@ -1,0 +1,284 @@
+"""Does y depend on an input given the others? The verb `significance`, and p-values of `select`."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike, NDArray
+from threadpoolctl import threadpool_limits
+
+from nvsd.data.checks import check_count, check_seed, is_number
+from nvsd.data.names import find_column
+from nvsd.data.sources import rows_of
+from nvsd.engine.judging import Fold, Structure, rank_in_folds
+from nvsd.inference.hypotheses import Model, Tested, tested
+from nvsd.inference.multiplicity import CORRECTIONS
+from nvsd.inference.together import near_copies
+from nvsd.penalties import Groups
+from nvsd.progress import progress_bar
+from nvsd.results.schema import GROUP_SIGNIFICANCE, SIGNIFICANCE, library_version, text
+from nvsd.selection.inputs import JudgedRows, group_labels, judged_rows
+from nvsd.selection.task import Array
+
+Index = NDArray[np.intp]
+
+N_COPIES = 10
+POOR = 3.0  # normal scores above chance from which the model of an input is called poor
+INTERVAL = 1.96  # standard errors on either side of an importance
+
+
+class CopyWarning(UserWarning):
+    """The model of an input given the others is poor, so that its p-value may be too small."""
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What tests need: samples, the fits of all folds, and the units.
+
+    Attributes
+    ----------
+    X : (n, d) array
+    features : tuple of str
+    groups : tuple of str or None
+        The group of each input: the units are then groups.
+    repeats : list of lists of Model
+    inputs : int array
+        The inputs to test, or those whose groups to test.
+    """
+
+    X: Array
+    features: tuple[str, ...]
+    groups: tuple[str, ...] | None
+    repeats: list[list[Model]]
+    inputs: Index
+    seed: int
+
+    def dataset(
+        self,
+        correction: str = "bh",
+        n_copies: int = N_COPIES,
+        progress: bool | None = False,
+    ) -> xr.Dataset:
+        """Test all units."""
+        names, units = self._units()
+        together = [] if self.groups is not None else self._together()
+        steps = len(units) + len(together)
+        with progress_bar(progress, steps, "tests", "test") as tick, threadpool_limits(1):
+            found = tested(self.X, self.repeats, [*units, *together], n_copies, self.seed, tick)
+        data = _columns(found, len(units))
+        if self.groups is None:
+            data |= _joined(data["p_value"], found.p_value[len(units) :], self.inputs, together)
+            label = [", ".join(self.features[a] for a in each) for each in together]
+            place = {int(a): i for i, each in enumerate(together) for a in each}
+            data["near_copies"] = text(label[place[a]] if a in place else "" for a in self.inputs)
+        else:
+            data["p_value_together"] = data["p_value"]
+            data["_number"] = np.arange(len(units))
+        data["q_value"] = _q_values(data["p_value_together"], data.pop("_number"), correction)
+        _warn(names, data)
+        attrs = {
+            "correction": correction,
+            "n_copies": n_copies,
+            "n_folds": len(self.repeats[0]),
+            "repeats": len(self.repeats),
+            "n_rows": int(sum(len(model.rows) for model in self.repeats[0])),
+            "nvsd_version": library_version(),
+        }
+        if self.groups is None:
+            return SIGNIFICANCE.make(data, {"feature": text(names)}, attrs)
+        del data["p_value_together"]
+        return GROUP_SIGNIFICANCE.make(data, {"group": text(names)}, attrs)
+
+    def _units(self) -> tuple[list[str], list[Index]]:
+        """Names and inputs of the units to test."""
+        if self.groups is None:
+            return [self.features[a] for a in self.inputs], [np.array([a]) for a in self.inputs]
+        labels = np.array(self.groups, dtype=object)
+        names = list(dict.fromkeys(labels[self.inputs]))
+        return names, [np.flatnonzero(labels == name) for name in names]
+
+    def _together(self) -> list[Index]:
+        """Near copies, where a fit uses one of them."""
+        sets = near_copies(self.X, self.inputs)
+        models = [model for folds in self.repeats for model in folds]
+        return [each for each in sets if any(len(model.uses(each)) for model in models)]
+
+
+def _columns(found: Tested, units: int) -> dict[str, Any]:
+    rise, se = found.rise[:units], found.rise_se[:units]
+    return {
+        "importance": rise,
+        "importance_se": se,
+        "importance_lower": rise - INTERVAL * se,
+        "importance_upper": rise + INTERVAL * se,
+        "statistic": found.statistic[:units],
+        "p_value": found.p_value[:units],
+        "explained": found.explained[:units],
+        "copy_check": found.check[:units],
+    }
+
+
+def _joined(p: Array, of_sets: Array, inputs: Index, together: list[Index]) -> dict[str, Any]:
+    """The p-value of the set of near copies that an input is in, and a number for each set."""
+    joined, number = p.copy(), np.arange(len(p))
+    for value, each in zip(of_sets, together, strict=True):
+        members = np.flatnonzero(np.isin(inputs, each))
+        joined[members], number[members] = value, members[0]
+    return {"p_value_together": joined, "_number": number}
+
+
+def _q_values(p: Array, number: Array, correction: str) -> Array:
+    """One hypothesis for each set of near copies."""
+    first, back = np.unique(number, return_inverse=True)
+    return np.asarray(CORRECTIONS[correction](p[first])[back])
+
+
+def _warn(names: list[str], data: dict[str, Any]) -> None:
+    poor = [
+        name
+        for name, check, p in zip(names, data["copy_check"], data["p_value"], strict=True)
+        if check > POOR and p < 0.1
+    ]
+    if poor:
+        warnings.warn(
+            f"the model of {', '.join(poor)} given the other inputs misses a dependence, so "
+            "that these p-values may be too small; see copy_check, or test them as a group.",
+            CopyWarning,
+            stacklevel=4,
+        )
+
+
+def models_of(folds: Sequence[Fold], structure: Structure, seed: int) -> list[Model]:
+    """What is tested: the fit of each fold, on rows that it has not seen."""
+    return [Model.of(fold, structure, seed + k) for k, fold in enumerate(folds)]
+
+
+def significance(
+    X: Any,
+    y: ArrayLike | None = None,
+    *,
+    inputs: Sequence[Any] | None = None,
+    groups: Groups | None = None,
+    cv: Any = 5,
+    repeats: int = 1,
+    n_copies: int = N_COPIES,
+    correction: str = "bh",
+    random_state: int = 0,
+    n_jobs: int | None = None,
+    progress: bool | None = None,
+) -> xr.Dataset:
+    """Test for every input whether y depends on it given the others.
+
+        hypothesis     y ⟂ x_a given the other inputs
+        statistic      t = mean(Δ) / se(Δ),   Δ_i = ℓ(y_i, f(x_i, copy of x_a)) − ℓ(y_i, f(x_i))
+
+    f is fitted in folds, and Δ_i belongs to a row that its f has not seen: ranking, selection and
+    fit see only the other rows. The copy of x_a is drawn from a model of x_a given the other
+    inputs. Under the hypothesis x_a and a good copy are exchangeable, so that Δ has mean 0,
+    whatever f is. A poor f costs power; a poor model of x_a costs validity, and `copy_check` says
+    where the model was found wanting.
+
+    Parameters
+    ----------
+    X : (n, d) array or DataFrame
+        Samples; also a memory map, a Dask array, or an iterable of blocks (X, y), of which a sample
+        is tested.
+    y : (n,) array
+    inputs : sequence, optional
+        Names or numbers of the inputs to test; all by default. All are used by f.
+    groups : sequence or mapping, optional
+        One label per input, or {group: inputs}: groups are tested as a whole.
+    cv : int, splitter, or sequence of (train, test)
+        Number of shuffled folds, a scikit-learn splitter, or the splits.
+    repeats : int
+        How often folds are drawn anew. Δ of a row is its mean over the repeats, so that the answer
+        depends less on the split.
+    n_copies : int
+        Copies of each input, over which the loss is averaged.
+    correction : {"bh", "by", "holm"}
+        How q-values are made: Benjamini and Hochberg's false discovery rate, Benjamini and
+        Yekutieli's for any dependence, or Holm's family-wise error rate.
+    random_state : int
+        Seed of folds and copies.
+    n_jobs : int, optional
+        Folds done at once, as processes with one BLAS thread each.
+    progress : bool, optional
+        Show a progress bar; by default only in an interactive session on a terminal.
+
+    Returns
+    -------
+    Dataset
+        Over `feature`, or over `group`: `statistic`, `p_value`, `q_value`, `importance` (the mean
+        of Δ as a share of the loss of the mean) with its standard error and a 95 % interval,
+        `explained` (the share of the input that the others explain) and `copy_check`. Inputs that
+        are near copies of each other (`near_copies`) are tested together as well, in
+        `p_value_together`; their q-value is that of the set.
+
+    Notes
+    -----
+    An input that no fold uses has p-value 1. Errors beyond a bound count linearly, so that few
+    outliers of y do not decide. Rows must be independent of each other.
+
+    References
+    ----------
+    Candès, Fan, Janson and Lv, Panning for gold, J. R. Stat. Soc. B 2018. Tansey et al., The
+    holdout randomization test, J. Comput. Graph. Stat. 2022. Watson and Wright, Testing conditional
+    independence in supervised learning algorithms, Mach. Learn. 2021.
+
+    Examples
+    --------
+    >>> import numpy as np, nvsd
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((200, 6))
+    >>> y = np.sin(2 * X[:, 0]) + X[:, 1] ** 2 + 0.3 * rng.standard_normal(200)
+    >>> found = nvsd.significance(X, y)
+    >>> found.feature.values[found.q_value < 0.1].tolist()
+    ['x0', 'x1']
+    """
+    seed, repeats = check_seed(random_state), check_count("repeats", repeats)
+    n_copies = check_count("n_copies", n_copies)
+    if correction not in CORRECTIONS:
+        allowed = " or ".join(map(repr, CORRECTIONS))
+        raise ValueError(f"correction = {correction!r} is unknown; give {allowed}.")
+    if repeats > 1 and not is_number(cv, Integral):
+        raise ValueError("repeats draws folds anew; give a number of folds as cv, or repeats=1.")
+    rows = rows_of(X, y, progress)
+    data = judged_rows(rows, None, cv, seed)
+    labels = group_labels(groups, data.features)
+    with progress_bar(progress, repeats * len(data.splits), "fits", "fold") as tick:
+        parts = [
+            _repeat(data if r == 0 else data.split_again(cv, seed + r), seed + r, n_jobs, tick)
+            for r in range(repeats)
+        ]
+    where = _inputs(inputs, data.features)
+    evidence = Evidence(data.X, data.features, labels, parts, where, seed)
+    return evidence.dataset(correction, n_copies, progress)
+
+
+def _repeat(
+    data: JudgedRows, seed: int, n_jobs: int | None, tick: Callable[[int], object]
+) -> list[Model]:
+    """The models of one round of folds."""
+    d = len(data.features)
+    structure = Structure(np.arange(d), np.zeros(d, dtype=bool))
+    unit = float(data.y.std()) or 1.0
+    with threadpool_limits(1):
+        folds, _ = rank_in_folds(data.X, data.y / unit, data.splits, seed, n_jobs, tick)
+        return models_of(folds, structure, seed)
+
+
+def _inputs(inputs: Sequence[Any] | None, features: tuple[str, ...]) -> Index:
+    """Numbers of the inputs to test."""
+    if inputs is None:
+        return np.arange(len(features))
+    places = [find_column(name, features) for name in inputs]
+    for name, place in zip(inputs, places, strict=True):
+        if place is None:
+            raise ValueError(f"inputs names {name!r}, which is not an input; give names of inputs.")
+    return np.unique(np.array(places, dtype=np.intp))
