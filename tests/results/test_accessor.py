@@ -198,7 +198,7 @@ def test_columns_are_matched_by_name(X_new) -> None:
     with pytest.raises(ValueError, match=r"^X has shape \(3,\); give two dimensions.*\.$"):
         path.nvsd.predict(labelled[0])
     unnamed = nvsd.nvsd_path(X, y, kernel=Gaussian(1.5), n_taus=3)
-    with pytest.raises(ValueError, match="lack 'x0'; give X without names, as that of the fit"):
+    with pytest.raises(ValueError, match="lack 'x0'; give X without names, as in the fit"):
         unnamed.nvsd.predict(frame)
     with pytest.raises(ValueError, match=r"^several inputs are called 'size'; give .*\.$"):
         path.nvsd.predict(pd.concat([frame, frame["size"]], axis=1))
