@@ -9,8 +9,8 @@ From a table with named columns to a selection, and to pictures of what was foun
 # The data
 # --------
 # A made-up study of 150 houses with twelve columns. The energy that a house needs depends on four
-# of them: in a curved way on the temperature outside, on floor area and insulation jointly, and
-# hardly at all on the rest. The columns have different units; nothing needs to be scaled.
+# of them: in a curved way on the temperature outside, on floor area and insulation jointly, and on
+# the number of residents. The columns have different units; nothing needs to be scaled.
 
 from __future__ import annotations
 
