@@ -79,7 +79,7 @@ def _select(parser: argparse.ArgumentParser) -> None:
         "--method", choices=METHODS, default="auto",
         help="source of candidate sets; auto is anova, or pool if options describe the model",
     )  # fmt: skip
-    how.add_argument("--validation", metavar="FILE", help="held-out rows, instead of folds")
+    how.add_argument("--validation", metavar="FILE", help="held-out rows instead of folds")
     how.add_argument("--cv", type=int, metavar="K", help="number of folds (5)")
     how.add_argument(
         "--rule", choices=("smallest", "min", "clear", "1se"),
@@ -102,7 +102,7 @@ def _select(parser: argparse.ArgumentParser) -> None:
         "--value-points", type=int, metavar="M",
         help="for many rows: number of kernel sections of a fit, at rows drawn at random",
     )  # fmt: skip
-    how.add_argument("--seed", type=int, default=0, help="for folds, subsamples and points (0)")
+    how.add_argument("--seed", type=int, default=0, help="seed of folds, subsamples, points (0)")
     how.add_argument("--jobs", type=int, metavar="N", help="fits to run at once; -1 uses all cores")
     _model(parser, kernel=None)
     output = _output(parser)
@@ -199,9 +199,9 @@ def _model(parser: argparse.ArgumentParser, kernel: str | None = "gaussian") -> 
         "--width", type=float, metavar="W",
         help="for gaussian and matern; by default the median distance to the nearest neighbours",
     )  # fmt: skip
-    group.add_argument("--degree", type=int, metavar="P", help="for polynomial (3)")
-    group.add_argument("--offset", type=float, metavar="C", help="for polynomial (1)")
-    group.add_argument("--penalty", choices=penalties, help="(lasso, or group with --groups)")
+    group.add_argument("--degree", type=int, metavar="P", help="degree of polynomial (3)")
+    group.add_argument("--offset", type=float, metavar="C", help="offset of polynomial (1)")
+    group.add_argument("--penalty", choices=penalties, help="default: lasso, or group with --groups")
     group.add_argument("--mu", type=float, help="for elastic-net: share of the lasso (0.5)")
     group.add_argument("--rho", type=float, help="for sparse-group: share of the lasso (0.5)")
     group.add_argument("--nu", type=float, default=1e-3, help="weight of the squared norm (0.001)")
