@@ -23,9 +23,9 @@ Array = NDArray[np.float64]
 # 500) and serves every κ at once; a path needs about six, so only tiny systems are diagonalised.
 DIAGONALISE_BELOW = 200
 
-# Allocating and freeing this much once makes glibc keep freed memory up to that size. Otherwise it
-# returns every temporary of a megabyte to the system and fetches it again, page by page, which took
-# half the time of an elimination.
+# Allocating and freeing this much once, untouched, makes glibc keep freed memory up to that size.
+# Otherwise it returns every temporary of a megabyte to the system and fetches it again, page by
+# page, which took half the time of an elimination.
 np.empty(3 * 2**20)
 
 # With two threads OpenBLAS crashes in dpotrf of order 16 000 and more, but not of order 12 000.

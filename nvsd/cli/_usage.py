@@ -201,7 +201,7 @@ def _model(parser: argparse.ArgumentParser, kernel: str | None = "gaussian") -> 
     )  # fmt: skip
     group.add_argument("--degree", type=int, metavar="P", help="degree of polynomial (3)")
     group.add_argument("--offset", type=float, metavar="C", help="offset of polynomial (1)")
-    group.add_argument("--penalty", choices=penalties, help="default: lasso, or group with --groups")
+    group.add_argument("--penalty", choices=penalties, help="(lasso; group with --groups)")
     group.add_argument("--mu", type=float, help="for elastic-net: share of the lasso (0.5)")
     group.add_argument("--rho", type=float, help="for sparse-group: share of the lasso (0.5)")
     group.add_argument("--nu", type=float, default=1e-3, help="weight of the squared norm (0.001)")

@@ -25,7 +25,7 @@ Array = NDArray[np.float64]
 
 
 def _is_regular(A: Array, factor: Array) -> bool:
-    """Whether no column is nearly a combination of the columns before it, at any scale."""
+    """Whether no column is nearly a combination of those before it, whatever their scales."""
     return bool((factor.diagonal() ** 2 > SINGULAR * A.diagonal()).all())
 
 

@@ -7,7 +7,7 @@ Moreau's identity; it is feasible for any w. Because every u is feasible and z(u
 of θ(u) needs no further product. The path is solved from τ_max down.
 
 With many inputs H is well conditioned and a path of 50 τ takes a few hundred products. ADMM with
-conjugate gradients in S1 took ten to eighty times more.
+conjugate gradients in S1 took ten to eighty times as many.
 """
 
 from __future__ import annotations

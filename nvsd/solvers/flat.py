@@ -20,7 +20,7 @@ FLAT_ROUNDS = ((FLAT_KAPPA, 3), (1e-3 * FLAT_KAPPA, 4))
 
 @dataclass
 class FlatPoint:
-    """The θ that minimises the other terms if Zθ = 0, and a dual point that proves it optimal.
+    """The θ that minimises the other terms subject to Zθ = 0, and a dual point that proves it.
 
     Attributes
     ----------
