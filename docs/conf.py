@@ -66,12 +66,12 @@ html_sidebars: dict[str, list[str]] = {
     page: [] for page in ("index", "start", "results", "contributing", "changelog")
 }
 
-# Written by scripts from stored results, and not always there.
+# Scripts write these pages from stored results; they may be missing.
 WRITTEN = ("replication", "performance", "scaling", "reliability")
 
 
 def keep_existing(app: Any, name: str, source: list[str]) -> None:
-    """Leave out of the list of results the pages that have not been written."""
+    """Leave pages that have not been written out of the list of results."""
     if name == "results":
         missing = {page for page in WRITTEN if not (DOCS / f"{page}.md").is_file()}
         source[0] = "\n".join(line for line in source[0].split("\n") if line not in missing)
@@ -85,7 +85,7 @@ def show_outputs(app: Any, name: str, source: list[str]) -> None:
 
 
 def escape_norms(app: Any, what: str, name: str, *rest: Any) -> None:
-    """Let |x| in a docstring be a norm, where reStructuredText sees a substitution."""
+    """Keep |x| in a docstring as a norm; reStructuredText would see a substitution."""
     lines = rest[-1]
     lines[:] = [line if "``" in line else line.replace("|", r"\|") for line in lines]
 

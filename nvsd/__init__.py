@@ -50,7 +50,7 @@ __all__ = [
     "write_report",
 ]
 
-# What needs scikit-learn or matplotlib is imported when it is first used.
+# Names that need scikit-learn or matplotlib are imported when they are first used.
 _LAZY = {
     "DerivativeElimination": "nvsd.estimators",
     "NVSDRegressor": "nvsd.estimators",

@@ -28,7 +28,7 @@ Array = NDArray[np.float64]
 
 @xr.register_dataset_accessor("nvsd")  # type: ignore[no-untyped-call]
 class PathAccessor(StoredFunctions):
-    """What can be done with a path, for all τ (and μ) in one call.
+    """Methods of a path; each call covers all τ (and μ).
 
     The Dataset holds everything that is needed, so a path that was saved with ``to_netcdf`` and
     read in another process works the same.
@@ -54,19 +54,19 @@ class PathAccessor(StoredFunctions):
         X, y : arrays
             The samples to fit, usually those of the path; y is centred.
         nu : float or sequence of float, optional
-            Weight of the squared norm; several need validation data to choose from. By default
-            that of the path, or with validation data a wide grid.
+            Weight of the squared norm; to choose between several, give validation data. By default
+            the nu of the path, or with validation data a wide grid.
         validation : (X, y), optional
-            Where the loss decides between several nu.
+            Data on which the loss decides between several nu.
         support : (..., d) bool array, optional
-            The inputs to use at each τ, instead of the path's own support; a DataArray goes by its
-            labels.
+            The inputs to use at each τ, instead of the path's own support; a DataArray is matched
+            by its labels.
         value_points : int, optional
-            For many rows: how many kernel sections f is made of, at rows drawn at random; the loss
-            remains that of all rows; see `nvsd.ridge.nystrom`. X and y may then come from any
-            source that `nvsd_path` takes; loss and fitted values are left out.
+            For many rows: the number of kernel sections that f is made of, at rows drawn at random.
+            The loss is still that of all rows; see `nvsd.ridge.nystrom`. X and y may then come from
+            any source that `nvsd_path` takes; loss and fitted values are left out.
         random_state : int
-            Seed of the drawing.
+            Seed for drawing these rows.
 
         Returns
         -------
@@ -116,13 +116,13 @@ class PathAccessor(StoredFunctions):
             values = np.empty(0)
         if values.shape != own.shape:
             raise ValueError(
-                f"support has dimensions {given.dims} with other labels than the path's "
-                f"{own.dims}; give one entry for each of its tau and inputs."
+                f"support has dimensions {given.dims} whose labels differ from those of the path, "
+                f"{own.dims}; give one entry for each tau and input of the path."
             )
         return np.asarray(values, dtype=bool)
 
     def _labelled(self, support: ArrayLike, own: xr.DataArray) -> xr.DataArray:
-        """A support with labels: its own, or those of the path as it was given."""
+        """The support with labels: its own, or those of the path."""
         if isinstance(support, xr.DataArray) and {*own.dims} & {*support.dims}:
             plain = {dim for dim in support.dims if dim not in support.coords} & {*own.dims}
             return support.assign_coords({dim: self._given[dim] for dim in plain})
@@ -136,7 +136,7 @@ class PathAccessor(StoredFunctions):
 
     def report(self, out: str | PathLike[str], **content: Any) -> Path:
         """Write the path as one self-contained HTML page; see `nvsd.write_report`."""
-        from nvsd.report import write_report  # only who reports needs it
+        from nvsd.report import write_report  # imported only when a report is written
 
         return write_report(self._dataset, out, **content)
 
@@ -147,7 +147,7 @@ class PathAccessor(StoredFunctions):
         for value in nus.flat:
             check_non_negative("nu", float(value))
         if not validated and len(nus) > 1:
-            raise ValueError(f"{len(nus)} nu were given; give validation=(X, y) to choose by.")
+            raise ValueError(f"{len(nus)} nu were given; give validation=(X, y) to choose one.")
         return nus
 
     def _scaled_rows(self, X: Any, y: Any) -> Rows:
@@ -156,11 +156,11 @@ class PathAccessor(StoredFunctions):
         self._check_inputs(len(rows.features))
         if not rows.has_target:
             raise ValueError("y is missing; give one number for each row of X.")
-        # Blocks may have names of their own.
+        # Blocks may bring their own column names.
         if rows.features not in (self._features, feature_names(None, len(rows.features))):
             raise ValueError(
-                "the blocks have other columns than the path, or in another order; give its inputs "
-                "in its order."
+                "the blocks have other columns than the path, or the same in another order; give "
+                "the inputs of the path in its order."
             )
         return rows.scaled(*(self._dataset[name].values for name in ("x_mean", "x_scale")))
 
@@ -169,5 +169,5 @@ class PathAccessor(StoredFunctions):
         text = self._dataset.attrs.get("loss")
         loss = SQUARED if text is None else Loss.from_json(str(text))
         if not isinstance(loss, QuadraticLoss):
-            raise ValueError(f"{loss!r} is not quadratic, so kernel ridge cannot refit with it.")
+            raise ValueError(f"{loss!r} is not quadratic, and kernel ridge needs a quadratic loss.")
         return loss

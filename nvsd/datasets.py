@@ -156,8 +156,8 @@ class _Source(NamedTuple):
     factor: float = 1.0
 
 
-# The last three columns are readings of the paper, which names neither the inputs it left out nor
-# the units of its targets: they reproduce its numbers of inputs and its errors without selection.
+# The last three columns are inferred: the paper names neither the inputs it left out nor the units
+# of its targets. They reproduce its numbers of inputs and its errors without selection.
 SOURCES = {
     "AI": _Source("airfoil.csv", 44957, 5),
     "BH": _Source("boston_housing.csv", 531, 13, dropped=("ZN", "CHAS", "RAD")),
@@ -199,7 +199,7 @@ def load_real(
     inputs, target = _read(Path(folder) / source.file) if folder else _fetch(code, source.openml)
     if inputs.shape[1] != source.n_inputs:
         raise ValueError(
-            f"{code} came with {inputs.shape[1]} inputs; give the published {source.n_inputs}."
+            f"{code} has {inputs.shape[1]} inputs; give the published file with {source.n_inputs}."
         )
     if not as_published:
         inputs = inputs.drop(columns=list(source.dropped)).iloc[: source.rows]
@@ -217,7 +217,7 @@ def _read(path: Path) -> tuple[Any, Any]:
 
 
 def fetch_openml(**request: Any) -> Any:
-    """scikit-learn's function; importing it takes a second, which `import nvsd` does without."""
+    """scikit-learn's function, imported late because that takes a second."""
     from sklearn.datasets import fetch_openml
 
     return fetch_openml(**request)

@@ -1,7 +1,7 @@
-"""What kernels, penalties, losses, representations and solvers share: found by name, never listed.
+"""Finding kernels, penalties, losses, representations and solvers by name; nothing lists them.
 
-A new class is picked up by being defined: `concrete` finds it, `short_names` offers it to the
-estimators and the command line if it has a ``short_name``, and its JSON text can be read back.
+A new class only has to be defined: `concrete` finds it, `short_names` offers it to the estimators
+and the command line if it has a ``short_name``, and its JSON text can be read back.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 def concrete(kind: type[T]) -> Iterator[type[T]]:
-    """All classes below this one of which there can be instances."""
+    """All subclasses of this class that can have instances."""
     for child in kind.__subclasses__():
         if not inspect.isabstract(child):
             yield child
@@ -23,12 +23,12 @@ def concrete(kind: type[T]) -> Iterator[type[T]]:
 
 
 def class_names(kind: type[T]) -> dict[str, type[T]]:
-    """The concrete classes by their names; of two with one name, the later."""
+    """The concrete classes by their names; of two with the same name, the later one."""
     return {child.__name__: child for child in concrete(kind)}
 
 
 def short_names(kind: type[T], attribute: str = "short_name") -> dict[str, type[T]]:
-    """The classes that give themselves a short name, by that name and in its order."""
+    """The classes that have a short name, sorted by it."""
     named: dict[str, type[T]] = {}
     for child in concrete(kind):
         name = vars(child).get(attribute)
@@ -38,7 +38,7 @@ def short_names(kind: type[T], attribute: str = "short_name") -> dict[str, type[
 
 
 def by_name(what: str, given: object, known: Mapping[str, T], own: str = "") -> T:
-    """The thing of this short name."""
+    """The entry with this short name."""
     if not isinstance(given, str) or given not in known:
         names = ", ".join(map(repr, known))
         raise ValueError(f"{what} = {given!r} is unknown; give {own}one of {names}.")
@@ -63,7 +63,7 @@ def decoded(value: Any, kind: type[Any], what: str) -> Any:
     name, content = next(iter(value.items()), ("", None))
     if len(value) != 1 or name not in known or not isinstance(content, dict):
         raise ValueError(
-            f"{value!r} does not describe a {what}; give {{name: fields}}, the name one of "
+            f"{value!r} does not describe a {what}; give {{name: fields}} with a name among "
             f"{', '.join(sorted(known))}."
         )
     try:

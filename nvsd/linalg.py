@@ -23,15 +23,15 @@ Array = NDArray[np.float64]
 # 500) and serves every κ at once; a path needs about six, so only tiny systems are diagonalised.
 DIAGONALISE_BELOW = 200
 
-# To allocate and free this much once, untouched, makes glibc keep freed memory up to that size. It
-# would give every temporary of a megabyte back to the system and fetch it again, page by page,
-# which was half the time of an elimination.
+# Allocating and freeing this much once, untouched, makes glibc keep freed memory up to that size.
+# Otherwise it returns every temporary of a megabyte to the system and fetches it again, page by
+# page, which took half the time of an elimination.
 np.empty(3 * 2**20)
 
-# OpenBLAS crashes in dpotrf of order 16 000 and more with two threads, not of order 12 000.
+# With two threads OpenBLAS crashes in dpotrf of order 16 000 and more, but not of order 12 000.
 LARGEST_THREADED = 12_000
 
-KEPT_BYTES = 2e9  # of the factors for different κ
+KEPT_BYTES = 2e9  # memory for the factors of different κ
 
 
 class ShiftedSystem(Protocol):
@@ -53,7 +53,7 @@ class ShiftedSystem(Protocol):
         ...
 
     def smallest_pivot(self, kappa: float) -> float:
-        """A pivot of M0 + κ M1 that is as small as M0 alone would give, if M1 is singular."""
+        """A pivot of M0 + κ M1; if M1 is singular, it is as small as a pivot of M0 alone."""
         ...
 
 
@@ -76,7 +76,7 @@ def shifted_system(M1: Array, M0: Array | None = None, method: str = "auto") -> 
 
 
 def check_method(method: str) -> None:
-    """Refuse other names than those of `shifted_system`."""
+    """Refuse a method that `shifted_system` does not have."""
     if method not in ("auto", "cholesky", "diagonal"):
         raise ValueError(f"s1 = {method!r} is unknown; give 'auto', 'cholesky' or 'diagonal'.")
 
@@ -84,8 +84,8 @@ def check_method(method: str) -> None:
 class CholeskySystem:
     """One Cholesky factor of M0 + κ M1 per κ, p³/3 flops each; the latest few are kept.
 
-    Matrices and factors are in LAPACK's rectangular full packed format: half the memory at the
-    same speed, and memory that is touched for the first time costs as much as the flops.
+    Matrices and factors are in LAPACK's rectangular full packed format. It takes half the memory at
+    the same speed, and touching new memory costs as much time as the flops.
     """
 
     any_kappa = False
@@ -118,7 +118,7 @@ class CholeskySystem:
         return float(np.min(self._factor(kappa)[self._diagonal] ** 2))
 
     def _factor(self, kappa: float) -> Array:
-        # Threads may share this: what one of them has dropped is nobody else's loss.
+        # Threads may share this: a thread keeps its factor even if another one drops it here.
         factor = self._factors.pop(kappa, None)
         if factor is None:
             factor = self._factorise(kappa)
@@ -153,8 +153,8 @@ def pack(M: Array) -> Array:
 def packed_diagonal(p: int) -> NDArray[np.intp]:
     """Where `pack` puts the diagonal.
 
-    The packed array is a matrix of p or p + 1 rows, by columns, that has the first half of the
-    triangle below its diagonal, and the second half, transposed, above.
+    The packed array is a matrix of p or p + 1 rows, stored by columns. Below its diagonal is the
+    first half of the triangle; above it is the second half, transposed.
     """
     half = p // 2
     rows, first = (p, p - half) if p % 2 else (p + 1, half)
@@ -196,10 +196,10 @@ def _unit(M1: Array, M0: Array | None) -> float:
 
 
 def product(A: Array, B: Array) -> Array:
-    """A B for rows A, by the BLAS that solves the systems too.
+    """A B for rows A, by the same BLAS that solves the systems.
 
-    numpy and scipy each bring one, with threads that wait actively for more work: a loop that
-    called both in turn would make them compete for the cores, at twice the time of one thread.
+    numpy and scipy each have their own BLAS, whose threads wait actively for more work. In a loop
+    that calls both in turn they compete for the cores and take twice the time of one thread.
     """
     if not (A.size and B.size):
         return np.zeros((len(A), B.shape[1]))
@@ -223,23 +223,23 @@ def mirror(G: Array) -> None:
 
 
 def safe_threads(order: int) -> AbstractContextManager[object]:
-    """One BLAS thread for a Cholesky factor of large order, which ends the interpreter with two."""
+    """One BLAS thread for a Cholesky factor of large order, where two crash the interpreter."""
     return threadpool_limits(1) if order > LARGEST_THREADED else nullcontext()
 
 
 def cholesky(M: Array, repair: bool = True) -> Array:
     """Factor a symmetric matrix in place and return it as a Fortran-ordered lower triangle.
 
-    Rounding can leave a matrix that is positive definite on paper with a tiny negative pivot;
-    to repair it, the smallest of a few multiples of its largest entry is added to the diagonal: a
-    change of the size of the rounding in the entries. The duality gap is computed without the
-    factors of S1 and would show it there.
+    Rounding can give a positive definite matrix a tiny negative pivot. To repair it, the smallest
+    sufficient multiple of its largest entry is added to the diagonal, a change of the size of the
+    rounding in the entries. The duality gap does not use the factors of S1, so it would show any
+    effect of the change.
     """
     F = M.T
     diagonal = F.diagonal().copy()
     for jitter in JITTERS if repair else JITTERS[:1]:
         if jitter:
-            # A failed factorisation leaves the other triangle as it was.
+            # A failed factorisation leaves the other triangle unchanged.
             F[...] = np.triu(F, 1) + np.triu(F, 1).T
             np.fill_diagonal(F, diagonal + jitter * diagonal.max())
         with safe_threads(len(F)):

@@ -1,4 +1,4 @@
-"""What this machine has to offer."""
+"""The memory of this machine."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def available_memory() -> float:
-    """Bytes that can be allocated without swapping, in a container within its limit."""
+    """Bytes that can be allocated without swapping, and within the limit of a container."""
     try:
         with open("/proc/meminfo") as file:
             lines = dict(line.split(":") for line in file)
@@ -22,7 +22,7 @@ def available_memory() -> float:
 
 
 def _left_in_container(folder: str = "/sys/fs/cgroup") -> float:
-    """Bytes between the limit of a control group and what it uses, files that are cached aside."""
+    """Bytes between the limit of a control group and its use, not counting cached files."""
     try:
         used, limit, facts = (
             Path(folder, f"memory.{name}").read_text() for name in ("current", "max", "stat")

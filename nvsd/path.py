@@ -58,9 +58,9 @@ def nvsd_path(
     X : (n, d) array, memory map, DataFrame, Dask array, iterable of blocks (X, y), or Prepared
         The samples, or the result of `prepare`.
     y : (n,) array, memory map or Dask array
-        The target; left out where it comes in the blocks.
+        The target; leave it out if it comes with the blocks.
     kernel : Kernel, optional
-        By default Gaussian, its width the median distance to the 20 nearest neighbours.
+        By default Gaussian; its width is the median distance to the 20 nearest neighbours.
     penalty : Penalty, optional
         One of `nvsd.penalties`; `Lasso()` by default. `ElasticNet(mu=[...])` gives the result a
         dimension mu.
@@ -69,14 +69,14 @@ def nvsd_path(
     nu : float, optional
         Weight of the squared RKHS norm; 1e-3 by default.
     taus : sequence of float, optional
-        The grid, in any order; it comes back descending. By default n_taus values evenly spaced
-        in the logarithm, from τ_max, where all derivatives vanish, to tau_ratio times that. For
-        several μ one grid serves all: it runs from the largest τ_max(μ) = τ_max/μ to tau_ratio
-        times the smallest.
+        The grid, in any order; the result has it descending. By default n_taus values evenly spaced
+        in the logarithm, from τ_max, where all derivatives vanish, to tau_ratio times τ_max.
+        Several μ share one grid: it runs from the largest τ_max(μ) = τ_max/μ to tau_ratio times
+        the smallest.
     n_taus : int
         Length of the automatic grid.
     tau_ratio : float
-        Smallest over largest τ of the automatic grid, in (0, 1).
+        Ratio of the smallest to the largest τ of the automatic grid, in (0, 1).
     tol : float
         Stop when the duality gap is at most tol times the mean square of the centred y.
     max_iter : int
@@ -104,7 +104,7 @@ def nvsd_path(
         inputs f depends on **at the samples**: a zero means that f is flat there in that
         direction, not that f ignores the input; see `path.nvsd.derivative_norm` for other points
         and `path.nvsd.debias` for a refit that does ignore it. `gap` bounds how far `objective`
-        is from its minimum, for the very function that is returned.
+        is from its minimum, for the function that is returned.
 
     Warns
     -----
@@ -149,7 +149,7 @@ def nvsd_path(
 def _refuse_fixed(fixed: dict[str, Any]) -> None:
     given = ", ".join(name for name, value in fixed.items() if value is not None)
     if given:
-        raise ValueError(f"{given} was fixed by prepare; give it there, not to nvsd_path.")
+        raise ValueError(f"{given} was set by prepare; give it to prepare, not to nvsd_path.")
 
 
 def _settings(tol: float, max_iter: int, quadratic: str) -> Settings:

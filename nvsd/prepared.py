@@ -27,16 +27,16 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """Samples, kernel and ν with their factorisations: what every y, penalty and τ can share.
+    """Samples, kernel and ν with their factorisations, shared by every y, penalty and τ.
 
     Attributes
     ----------
     rows : Rows
         Where the samples come from.
     loss : Loss
-        What compares f with y.
+        The loss between f and y.
     max_memory : float or None
-        Bytes that paths may use; None: what the machine has free.
+        Bytes that paths may use; None: the free memory of the machine.
     """
 
     rows: Rows
@@ -72,7 +72,7 @@ class Prepared:
         return self.rows.has_target
 
     def problem(self, y: ArrayLike | None, center: bool) -> tuple[Problem, float]:
-        """The problem for y, or for the y that was read with X; and the constant taken off it."""
+        """The problem for y, or for the y read with X; and the constant subtracted from y."""
         if y is None and not self.has_target:
             raise ValueError("y is missing; give one number for each row of X.")
         own = self.representation.own_problem(center) if y is None else None
@@ -82,7 +82,7 @@ class Prepared:
         origin = self.loss.origin(target) if center else 0.0
         centred = target - origin
         if np.abs(centred).max() <= MEAN_ROUNDING * np.abs(target).max():
-            centred = np.zeros_like(target)  # a constant whose mean was rounded
+            centred = np.zeros_like(target)  # y is constant: this is the rounding of its mean
         return self.representation.problem(centred), origin
 
 
@@ -108,41 +108,41 @@ def prepare(
     Parameters
     ----------
     X : (n, d) array, memory map, DataFrame, Dask array, or iterable of blocks (X, y)
-        Samples; the columns of a DataFrame give the names of the inputs. Blocks, and what is too
-        large to be kept, are read once, in bounded memory; that needs a polynomial kernel, or
+        Samples; the columns of a DataFrame give the names of the inputs. Blocks, and data too
+        large for memory, are read once, in bounded memory; that needs a polynomial kernel or
         landmarks.
     y : (n,) array, memory map or Dask array, optional
-        The target, read in the same pass as X when there are many rows: then
-        ``nvsd_path(prepared)`` needs none.
+        The target. With many rows it is read in the same pass as X, and ``nvsd_path(prepared)``
+        then needs no y.
     kernel : Kernel, optional
-        By default Gaussian, its width the median distance to the 20 nearest neighbours, among the
-        derivative points if there are landmarks.
+        By default Gaussian; its width is the median distance to the 20 nearest neighbours, among
+        the derivative points if there are landmarks.
     loss : Loss, optional
-        What compares f with y; `nvsd.losses.Squared` by default.
+        The loss between f and y; `nvsd.losses.Squared` by default.
     nu : float
-        Weight ν ≥ 0 of the squared RKHS norm. Zero needs a polynomial kernel and at least as
-        many samples as monomials.
+        Weight ν ≥ 0 of the squared RKHS norm. Zero needs a polynomial kernel and no fewer samples
+        than monomials.
     standardize : bool
         Whether to centre the inputs and scale them to unit variance; constant inputs are only
         centred. Blocks are then read twice.
     representation : {"auto", "derivative", "matrix-free", "monomial", "factor", "landmarks"}
-        "derivative" works with the nd derivatives and any kernel, "matrix-free" too, but without a
-        matrix of order nd, "monomial" with the explicit features of a polynomial kernel, "factor"
-        with a pivoted Cholesky factor of the joint Gram matrix; "auto" takes the cheapest.
-        "landmarks" approximates, see `nvsd.representations.landmark`.
+        "derivative" works with the nd derivatives and any kernel. "matrix-free" does the same
+        without a matrix of order nd. "monomial" uses the explicit features of a polynomial kernel,
+        "factor" a pivoted Cholesky factor of the joint Gram matrix. "auto" takes the cheapest of
+        these. "landmarks" approximates, see `nvsd.representations.landmark`.
     value_points, derivative_points : int or sequence of int, optional
-        Landmarks: how many rows to draw, or which ones. By default there are as many of one kind
-        as of the other, and f is made of about 3000 functions: each value point gives one and each
-        derivative point one per input.
+        Landmarks: the number of rows to draw, or the row indices. By default both kinds are equally
+        many, and f is made of about 3000 functions: each value point gives one and each derivative
+        point one per input.
     random_state : int
-        Seed of the drawing.
+        Seed for drawing the landmarks.
     s1 : {"auto", "cholesky", "diagonal"}
         How the linear system of S1 is solved for many κ.
     max_memory : float, optional
-        Bytes that may be used; by default what the machine has free.
+        Bytes that may be used; by default the free memory of the machine.
     checkpoint : path, optional
-        A file from which an interrupted pass over the rows goes on, and which spares another pass
-        over the same rows with another nu.
+        A file that lets an interrupted pass over the rows continue. It also saves the pass over
+        the same rows with another nu.
     progress : bool, optional
         Show a progress bar over the blocks; by default only in an interactive session on a
         terminal.
@@ -181,7 +181,7 @@ def _kernel(kernel: Kernel | None, rows: Rows, landmarks: Landmarks | None) -> K
     if kernel is None:
         if landmarks is None and not isinstance(rows, ArrayRows):
             raise ValueError(
-                "rows that come in blocks need a kernel; give a Linear or Polynomial one."
+                "rows that come in blocks need a kernel; give a Linear or Polynomial kernel."
             )
         return Gaussian(median_distance(landmarks.derivatives if landmarks else rows.points()))
     if not isinstance(kernel, Kernel):

@@ -8,21 +8,21 @@ from contextlib import contextmanager
 
 from tqdm import tqdm
 
-DELAY = 0.5  # seconds that need no bar
+DELAY = 0.5  # seconds before a bar appears
 
 
 @contextmanager
 def progress_bar(
     progress: bool | None, total: int | None, what: str, unit: str
 ) -> Iterator[Callable[[int], object]]:
-    """Give a function to be told what is done; the bar appears only if it takes some time.
+    """Give a function to call with the progress; the bar appears only if the work takes long.
 
     Parameters
     ----------
     progress : bool, optional
         By default a bar is shown in an interactive session on a terminal.
     total : int, optional
-        How much there is to do, if it is known.
+        Total amount of work, if it is known.
     what, unit : str
         Name of the whole, and of one step.
     """

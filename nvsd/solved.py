@@ -1,4 +1,4 @@
-"""The points of a path for given samples, y and penalty: all of the work, without the Dataset."""
+"""The points of a path for given samples, y and penalty, without making the Dataset."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Grid:
-    """The τ asked for, or how the automatic grid is made."""
+    """The requested τ, or how the automatic grid is made."""
 
     taus: ArrayLike | None = None
     n_taus: int = 50
@@ -52,17 +52,17 @@ class Grid:
         if not np.all(np.isfinite(tops)):
             raise ValueError(
                 "no tau switches off an input of weight 0 (or mu = 0), so there is no automatic "
-                "grid; give the tau, or positive weights and mu."
+                "grid; give taus, or positive weights and mu."
             )
         return tau_grid(max(tops), min(tops) * self.tau_ratio, n_taus)
 
 
 @dataclass(frozen=True, eq=False)
 class Solved:
-    """The points of a path, for each penalty that the description stands for."""
+    """The points of a path, for each penalty that `Penalty.split` gives."""
 
     problem: Problem
-    origin: float  # the constant that was taken off y
+    origin: float  # the constant subtracted from y
     settings: Settings
     penalty: Penalty
     penalties: tuple[Penalty, ...]
@@ -108,7 +108,7 @@ def solve(
 def _solver(
     kind: type[Solver], problem: Problem, bound: BoundPenalty, settings: Settings, automatic: bool
 ) -> Solver:
-    """The solver with its flat end; a grid that is made here starts where that end does."""
+    """The solver with its flat end; an automatic grid starts at the tightened τ_max."""
     solver = kind(problem, bound, flat_point(problem, bound), settings)
     return kind(problem, bound, tighten(solver), settings) if automatic else solver
 
@@ -123,7 +123,7 @@ def _check_scale(scale: float) -> None:
     """Refuse a y whose squares, or those of its rounding errors, leave the range of numbers."""
     if scale and not SMALLEST_SCALE < scale < LARGEST_SCALE:
         raise ValueError(
-            f"the mean square of y is {scale:.0e}, near the ends of the range of floating-point "
+            f"the mean square of y is {scale:.0e}, too close to the limits of floating-point "
             "numbers; give y in other units."
         )
 

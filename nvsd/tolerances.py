@@ -9,20 +9,20 @@ TINY = float(np.finfo(float).tiny)
 
 # --- data -----------------------------------------------------------------------------------------
 
-# Beyond this the squares of samples, and products of them, leave the range of numbers.
+# Above this, squares of samples and their products leave the range of floating-point numbers.
 LARGEST_SAMPLE = 1e100
-# Rounding of a mean, relative to the largest of its terms: what is left of a constant y is zero.
+# Rounding of a mean, relative to its largest term: a constant y minus its mean counts as zero.
 MEAN_ROUNDING = 8 * EPS
-# Standard deviation over the largest value below which an input is constant but for rounding.
+# Below this ratio of standard deviation to largest value an input is constant, up to rounding.
 CONSTANT_INPUT = 1e-12
-# The mean square of y must stay this far from the ends of the range: gaps are parts of it.
+# Limits of the mean square of y: gaps are small parts of it and must stay in range.
 SMALLEST_SCALE, LARGEST_SCALE = 1e-150, 1e150
 
 # --- linear algebra -------------------------------------------------------------------------------
 
-# Multiples of the largest diagonal entry that repair a matrix which rounding has made indefinite.
+# Multiples of the largest diagonal entry that repair a matrix made indefinite by rounding.
 JITTERS = (0.0, 1e-15, 1e-13, 1e-11)
-# What is left of a pivot of a singular matrix after rounding, relative to its diagonal entry.
+# Size that rounding leaves of a zero pivot of a singular matrix, relative to its diagonal entry.
 SINGULAR = 1e-11
 # Relative residual at which conjugate gradients stop: the flat point must be exact to 1e-12.
 CONJUGATE_GRADIENTS = 1e-12
@@ -31,32 +31,32 @@ CONJUGATE_GRADIENTS = 1e-12
 
 # A smaller sum of squares has lost digits to subnormal terms.
 SUBNORMAL_SQUARES = 1e-280
-# Relative excess over the dual ball that is rounding: the projection itself is off by a few eps.
+# Relative excess over the dual ball that counts as rounding: the projection errs by a few eps.
 DUAL_BALL = 1e-12
 
 # --- solvers and their certificates ---------------------------------------------------------------
 
-# Of the flat point: Zθ relative to that of kernel ridge, ½‖θ − θ(u)‖²_A relative to the scale.
+# For the flat point: Zθ relative to that of kernel ridge, ½‖θ − θ(u)‖²_A relative to the scale.
 FLAT_POINT = 1e-12
-# ν over the rounding errors of the kernel's largest value: from here on, gaps were exact to 1e-9
-# of the scale wherever the truth was computed with 300 digits.
+# Ratio of ν to the rounding errors of the kernel's largest value. Above it, gaps were exact to 1e-9
+# of the scale in all cases computed with 300 digits.
 SAFE_NU = 1e9
-# Part of the scale that a gap may be off by before it is measured again and corrected.
+# Error of a gap, relative to the scale, above which the gap is computed again and corrected.
 GAP_ROUNDING = 1e-10
-# Derivative norms below this part of the largest are zero: within a selected group, the zero
-# derivative of a constant input is left as a rounding error.
+# Derivative norms below this share of the largest count as zero: in a selected group, the zero
+# derivative of a constant input comes out as a rounding error.
 ZERO_NORM = 1e-9
-# κ in units of the system: beyond, one of the two terms of S1 is lost to rounding.
+# Limits of κ in units of the system: outside, one of the two terms of S1 is lost to rounding.
 SMALLEST_KAPPA, LARGEST_KAPPA = 1e-10, 1e10
 
 # --- coefficients of polynomial kernels on the samples --------------------------------------------
 
-# Of the largest coefficient: what α and β may miss of θ.
+# Relative to the largest coefficient: the part of θ that α and β may miss.
 MISSED_THETA = 1e-6
-# Of the largest value of f: rounding errors that sums with α and β may have.
+# Relative to the largest value of f: rounding errors that sums with α and β may have.
 ROUNDED_VALUES = 1e-3
 
 # --- selection ------------------------------------------------------------------------------------
 
-# Relative differences of errors that are rounding.
+# Relative differences of errors that count as rounding.
 TIE = 1e-9

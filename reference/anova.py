@@ -1,7 +1,7 @@
 """ANOVA and warped kernels, set by set: the sum over all sets of units, in plain loops.
 
-Registers their entries with `reference.kernels.entry`. The only thing that is defined by its
-numerics is the standard normal law of inputs, by 100 points of Gauss-Hermite quadrature.
+Registers their entries with `reference.kernels.entry`. Only the standard normal law of the inputs
+is defined by its numerics: 100 points of Gauss-Hermite quadrature.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The paper's objective: its matrices, its value, and a proof of how good a solution is."""
+"""The paper's objective: its matrices, its value, and a proof of a solution's accuracy."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """A minimiser of J1 + τ·J2 + ν·J3, and what it is worth.
+    """A minimiser of J1 + τ·J2 + ν·J3, and its accuracy.
 
     Attributes
     ----------
@@ -27,11 +27,11 @@ class Solution:
         The objective J1 + τ·J2 + ν·J3 and its parts J1, J2 and J3, all at (alpha, beta).
     alpha : (n,) array
     beta : (d, n) array
-        Coefficients of k(x_i, ·) and of ∂_a k(x_i, ·); not unique where G is singular.
+        Coefficients of k(x_i, ·) and of ∂_a k(x_i, ·); not unique if G is singular.
     derivative_norm : (d,) array
-        ‖∂_a f‖ over the sample, 1/√n included.
+        ‖∂_a f‖ over the sample, including 1/√n.
     fitted : (n,) array
-        f at the sample, with the mean of y added back where y was centred.
+        f at the sample, with the mean of y added back if y was centred.
     accuracy : float
         The duality gap of the solver's own primal and dual variables: up to rounding, no f has an
         objective below ``objective - accuracy`` (see `Objective.lower_bound`).
@@ -57,7 +57,7 @@ class Solution:
 class Objective:
     """(1/n)‖y − Kα − Dᵀβ‖² + τ·J2(Dα + Lβ) + ν·(αᵀKα + 2αᵀDᵀβ + βᵀLβ), Proposition 2.
 
-    ``y`` is what is fitted, with ``mean`` taken off already; ω = (α, β) throughout.
+    ``y`` is the fitted target, with ``mean`` already subtracted; ω = (α, β) throughout.
     """
 
     y: Array
@@ -115,12 +115,12 @@ class Objective:
         return v
 
     def lower_bound(self, u: Array, tau: float) -> float:
-        """A number that the minimum cannot be below, from any multiplier u (d, n) of φ = Zω.
+        """A lower bound on the minimum, from any multiplier u (d, n) of φ = Zω.
 
         With E = J1 + ν·J3 + τ·(the squares in J2), a quadratic ½θᵀAθ − bᵀθ + (1/n)‖y‖² in θ, and
-        u in the dual ball of the norms in τ·J2, the bound is min_θ E(θ) + uᵀZθ. Any u serves once
-        it is projected into the ball (by Moreau: u minus its prox), so nothing that a solver says
-        about itself is taken on trust. With ν = 0 there is no bound of this kind.
+        u in the dual ball of the norms in τ·J2, the bound is min_θ E(θ) + uᵀZθ. Any u can be used
+        once it is projected into the ball (by Moreau: u minus its prox), so the bound does not
+        trust the solver. With ν = 0 there is no bound of this kind.
         """
         if self.nu == 0:
             return -np.inf
@@ -134,7 +134,7 @@ class Objective:
     def solution(
         self, omega: Array, u: Array, tau: float, *, status: str, solver: str, n_iter: int
     ) -> Solution:
-        """Everything there is to say about ω, with the multiplier u as witness."""
+        """The `Solution` for ω, with the multiplier u as witness of its accuracy."""
         phi = self.derivatives(omega)
         loss = float(np.sum((self.y - self.values(omega)) ** 2) / self.n)
         penalty = self.penalty(phi)
@@ -173,14 +173,14 @@ def objective(
 
 
 def eigen_root(G: Array) -> Array:
-    """R with G = R Rᵀ from the eigenvectors of G; eigenvalues that are rounding errors are cut."""
+    """R with G = R Rᵀ from the eigenvectors of G, without eigenvalues that are rounding errors."""
     eigenvalues, U = np.linalg.eigh(G)
     kept = eigenvalues > len(G) * np.finfo(float).eps * eigenvalues[-1]
     return U[:, kept] * np.sqrt(eigenvalues[kept])
 
 
 def real_array(values: ArrayLike, name: str, ndim: int) -> Array:
-    """The values as floats, or one sentence on what is wrong with them."""
+    """The values as floats; refused with one sentence if something is wrong."""
     array = np.asarray(values)
     if array.dtype.kind not in "biuf":
         raise ValueError(f"{name} has type {array.dtype}; give real numbers only")

@@ -1,4 +1,4 @@
-"""The paper's algorithm, literally: a second opinion, and the speed to beat."""
+"""The paper's algorithm, taken literally: a second opinion, and the speed to beat."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from nvsd.kernels import Kernel
 from nvsd.penalties import Penalty
 from reference.objective import Array, Objective, Solution, check_not_negative, objective
 
-# κ is left alone after so many iterations: it can cycle for ever, and the proof of convergence asks
-# that it settles.
+# After this many iterations κ stays fixed: it can cycle forever, and the proof of convergence
+# requires that it settles.
 SETTLED = 1000
 
-# Minimises ½xᵀ(E + κB)x − cᵀx: (x to start from, c, κ, number of the iteration) -> x.
+# Minimises ½xᵀ(E + κB)x − cᵀx: (starting x, c, κ, iteration number) -> x.
 StepS1 = Callable[[Array, Array, float, int], Array]
 
 
@@ -47,9 +47,9 @@ def paper_admm(
         Absolute and relative tolerance of the stopping rule on the residuals.
     max_iter : int
     exact_s1 : bool
-        Solve step S1 directly, in the coordinates θ = Rᵀω where G may be singular, instead of by
+        Solve step S1 directly, in the coordinates θ = Rᵀω because G may be singular. Otherwise use
         the paper's growing number of steepest descent steps on ω (k of them in iteration k), which
-        is far from converged where ν is small.
+        is far from converged if ν is small.
     kappa : float
         The first step size; it then follows the residuals.
 
@@ -73,7 +73,8 @@ def paper_admm(
         phi = _s2(o, z + lam, tau, kappa)
         lam = lam + z - phi
         force = kappa * Z.T @ lam
-        # The dual residual is Boyd's κ‖Zᵀ(φ⁺ − φ)‖ for an exact S1, and honest for an inexact one.
+        # For an exact S1 the dual residual is Boyd's κ‖Zᵀ(φ⁺ − φ)‖; it stays valid for an inexact
+        # one.
         primal, dual = norm(z - phi), norm(E @ x - b + force)
         primal_tol = tol * (np.sqrt(len(z)) + max(norm(z), norm(phi)))
         dual_tol = tol * (np.sqrt(len(x)) + norm(force))
@@ -88,7 +89,7 @@ def paper_admm(
             f"no convergence in {max_iter} iterations; raise max_iter or tol", stacklevel=2
         )
     omega = o.root @ (x / np.sum(o.root**2, axis=0)) if exact_s1 else x
-    u = kappa * lam - 2 * tau * o.terms.ridge / o.n * phi  # what of it belongs to the norms in J
+    u = kappa * lam - 2 * tau * o.terms.ridge / o.n * phi  # the part that belongs to the norms in J
     return o.solution(
         omega, u.reshape(o.d, o.n), tau, status=status, solver="paper_admm", n_iter=iteration
     )
@@ -101,7 +102,7 @@ def _direct(E: Array, B: Array) -> StepS1:
 
 
 def _steepest_descent(E: Array, B: Array) -> StepS1:
-    """S1 by as many steepest descent steps, with exact line search, as the iteration's number."""
+    """S1 by steepest descent with exact line search: k steps in iteration k."""
     hessian = cache(lambda kappa: E + kappa * B)
 
     def step(x: Array, c: Array, kappa: float, iteration: int) -> Array:

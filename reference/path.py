@@ -51,8 +51,8 @@ def path(
     taus : sequence of float
         In any order; the Dataset has them in descending order.
     threshold : float
-        An input is in the support when its derivative norm is above this fraction of the largest
-        one of the ridge solution (τ = 0): an interior point method never returns exact zeros.
+        An input is in the support if its derivative norm is above this fraction of the largest norm
+        of the ridge solution (τ = 0): an interior point method never returns exact zeros.
     **settings
         As for `reference.Problem`.
     """

@@ -1,7 +1,7 @@
 """The paper's penalties as lists of weighted norms.
 
 Only the descriptions of the penalties (their fields) come from ``nvsd``; groups and default weights
-are resolved here once more.
+are resolved here again.
 """
 
 from __future__ import annotations

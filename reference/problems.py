@@ -23,7 +23,7 @@ from reference.objective import (
 
 Statement = tuple[cp.Expression, list[cp.Expression], cp.Expression]
 
-# How each solver is told to be accurate.
+# The options that set the accuracy of each solver.
 TOLERANCES: dict[str, tuple[str, ...]] = {
     "CLARABEL": ("tol_gap_abs", "tol_gap_rel", "tol_feas"),
     "SCS": ("eps_abs", "eps_rel"),
@@ -70,21 +70,21 @@ class Problem:
     form : {"alpha_beta", "omega"}
         State the problem as in Proposition 2 or as in Proposition 3.
     variable : {"theta", "omega"}
-        What the solver's variables are: θ and φ, see the notes, or plainly ω, as whoever copies
-        the paper's formula into CVXPY would have it. That is slower and less accurate.
+        The solver's variables: θ and φ, see the notes, or just ω, as in a direct copy of the
+        paper's formula into CVXPY. The latter is slower and less accurate.
     solver : {"CLARABEL", "SCS"}
     tol : float, optional
-        The solver's tolerance, in units of ‖y‖²/n; None leaves what CVXPY gives the solver.
+        The solver's tolerance, in units of ‖y‖²/n; None keeps the default of CVXPY.
     center : bool
-        Take the mean off y first.
+        Subtract the mean of y first.
     **options
         Passed on to the solver.
 
     Notes
     -----
-    Three things help the solver and leave the problem as it is. Its variable is θ, with
+    Three things help the solver without changing the problem. Its variable is θ, with
     ω = R(RᵀR)⁻¹θ: every f of the paper's form has such an ω, and in terms of ω itself Clarabel can
-    report a gap of 1e-9 where it is off by 1e-4 (Gaussian kernel, width 4, ν = 1e-6). y is divided
+    report a gap of 1e-9 when the error is 1e-4 (Gaussian kernel, width 4, ν = 1e-6). y is divided
     by its root mean square. And φ stands for the derivatives, as in the paper's section 4.2: the
     multiplier of φ = Zω is the witness for the accuracy.
     """
@@ -144,11 +144,11 @@ class Problem:
         return cp.Problem(cp.Minimize(J1 + self.tau * J2 + o.nu * J3), constraints)
 
     def solve(self, tau: float) -> Solution:
-        """The minimiser at this τ; warns where its accuracy is far from the tolerance."""
+        """The minimiser at this τ; warns if its accuracy is far from the tolerance."""
         check_not_negative(tau, "tau")
         self.tau.value = tau
         with warnings.catch_warnings():
-            # Clarabel calls solutions inaccurate that are exact to 1e-14; the gap knows better.
+            # Clarabel calls some solutions inaccurate that are exact to 1e-14; the gap decides.
             warnings.filterwarnings("ignore", "Solution may be inaccurate")
             self.problem.solve(solver=self.solver, **self.options)
         if self.omega.value is None:
@@ -175,11 +175,11 @@ class Problem:
         return solution
 
     def _witness(self, omega: Array, tau: float) -> Array:
-        """The multiplier of φ = Zω, (d, n): the solver's own, where φ is one of its variables.
+        """The multiplier of φ = Zω, (d, n): the solver's own, if φ is one of its variables.
 
-        Without it there are two guesses, of which the better one is taken: the slope of τ·J2's
-        norms, right where no derivative vanishes, and what stationarity makes of β, right where G
-        is regular.
+        Otherwise the better of two guesses is taken: the slope of the norms in τ·J2, correct if no
+        derivative vanishes, and the multiplier that stationarity gives for β, correct if G is
+        regular.
         """
         o = self.objective
         if self.link is not None:
@@ -201,7 +201,7 @@ def _theta(o: Objective) -> tuple[cp.Expression, cp.Variable]:
 
 
 def _plain_omega(o: Objective) -> tuple[cp.Variable, None]:
-    """ω and nothing else."""
+    """ω alone."""
     return cp.Variable(len(o.G)), None
 
 

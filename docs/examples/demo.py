@@ -30,7 +30,7 @@ def as_frame(sample: Sample) -> pd.DataFrame:
 def main() -> None:
     train, held_out = make_e3(110, seed=0), make_e3(500, seed=1)
     print(f"{len(train.y)} samples, {len(train.names)} inputs in {len(set(train.groups))} groups.")
-    print("The target was made from the groups g1 and g3; the method is not told.\n")
+    print("The target was made from the groups g1 and g3; the method does not know that.\n")
 
     # One function for each weight tau of the penalty, from strong to weak.
     path = nvsd.nvsd_path(

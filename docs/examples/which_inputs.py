@@ -8,9 +8,9 @@ From a table with named columns to a selection, and to pictures of what was foun
 # %%
 # The data
 # --------
-# A made-up study of 150 houses. Twelve columns were recorded; the energy that a house needs depends
-# on four of them: curved on the temperature outside, on floor area and insulation jointly, and
-# hardly at all on the rest. Columns have the units they have: nothing needs to be scaled.
+# A made-up study of 150 houses with twelve columns. The energy that a house needs depends on four
+# of them: in a curved way on the temperature outside, on floor area and insulation jointly, and on
+# the number of residents. The columns have different units; nothing needs to be scaled.
 
 from __future__ import annotations
 
@@ -74,18 +74,18 @@ plot_elimination(selection)
 # %%
 # How
 # ---
-# Each grey line is one house: what its energy would be if only this input were different. The
-# lines are not parallel, so the effect of the cold depends on the house.
+# Each grey line is one house. It shows the energy if only this input were different. The lines are
+# not parallel, so the effect of the cold depends on the house.
 
 plot_effect(selection, X, "outside [°C]")
 
 # %%
-# Large houses lose much, unless they are insulated.
+# Large houses lose much energy, unless they are insulated.
 
 plot_pair(selection, X, ("floor area [m²]", "insulation [cm]"))
 
 # %%
-# Is it any good? Houses that were not used above.
+# How good are the predictions? These houses were not used above.
 
 X_new, y_new = houses(300, seed=1)
 predicted = selection.refit.predict(X_new)

@@ -1,6 +1,6 @@
 """The command `nvsd`: paths, selections and predictions from files.
 
-Exit codes: 0 done, 1 failed, 2 wrong usage. Whatever goes wrong is told in one sentence on stderr.
+Exit codes: 0 done, 1 failed, 2 wrong usage. Every error is one sentence on stderr.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from nvsd.cli._usage import UsageError, add_commands
 
 __all__ = ["main"]
 
-# What options name files: to be read, and to be written.
+# Options that name files: to read, and to write.
 READ = ("data", "model", "path", "validation", "groups")
 WRITTEN = ("out", "history", "plot", "plot_support")
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose complaints are one sentence."""
+    """A parser whose errors are one sentence."""
 
     def error(self, message: str) -> NoReturn:
-        """Say what is wrong and where to read on."""
+        """Say what is wrong and where to find help."""
         raise UsageError(f"{message.rstrip('.')}; see {self.prog} --help.")
 
 
@@ -49,7 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         say(f"error: {error}")
         return 2
     except BrokenPipeError:
-        # The reader of a pipe has left; nothing may be written at exit either.
+        # The reader of the pipe has closed it, so nothing may be written at exit either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except KeyboardInterrupt:
@@ -74,7 +74,7 @@ def _run(arguments: list[str]) -> int:
 
 
 def _refuse_overwriting(options: argparse.Namespace) -> None:
-    """No file is written over one that is read, or over another one that is written."""
+    """Refuse to write a file that is also read, or written twice."""
     taken: dict[str, str] = {}
     for name in (*READ, *WRITTEN):
         file = getattr(options, name, None)
@@ -83,13 +83,13 @@ def _refuse_overwriting(options: argparse.Namespace) -> None:
         place = os.path.realpath(file)
         option = "a file to read" if name in READ else f"--{name.replace('_', '-')}"
         if name in WRITTEN and place in taken:
-            raise UsageError(f"{option} {file} is {taken[place]} too; give it a name of its own.")
+            raise UsageError(f"{option} {file} is also {taken[place]}; give it another name.")
         taken[place] = option
 
 
 @contextmanager
 def _warnings_as_notes() -> Iterator[None]:
-    """Tell warnings meant for users in one line each, and no others."""
+    """Show only warnings meant for users, one line each."""
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
         say(f"note: {message}")
@@ -97,14 +97,14 @@ def _warnings_as_notes() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         warnings.simplefilter("default", UserWarning)
-        # Names may be in any script; the file is drawn with the glyphs that there are.
+        # Names may be in any script; the figure is drawn with the available glyphs.
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         warnings.showwarning = show
         yield
 
 
 def _sentence(error: Exception) -> str:
-    """What an exception has to say, on one line."""
+    """The message of an exception, on one line."""
     text = " ".join(str(error).split())
     if isinstance(error, OSError) and error.strerror:
         name = "" if error.filename is None else f" {str(error.filename)!r}"

@@ -1,4 +1,4 @@
-"""What a selection says, in sentences."""
+"""The result of a selection, in sentences."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 from nvsd.cli._screen import cell, paragraph
 from nvsd.selection import Selection
 
-NAMED = 12  # how many inputs a sentence lists
+NAMED = 12  # number of inputs that a sentence lists
 SURE_RATE = 0.1  # false discovery rate below which a test is called passed
-SURELY = 0.005  # the least share of the variance that is worth a number
+SURELY = 0.005  # smallest share of the variance that is shown as a number
 STRENGTHS = {
     "anova": "the standard deviation of their effect in units of {target}",
     "stability": "the share of the halves of the rows that select them",
@@ -19,7 +19,7 @@ STRENGTHS = {
 
 
 class Answer(NamedTuple):
-    """A selection, what its target is called, and the rows behind it.
+    """A selection, the name of its target, and the rows behind it.
 
     Attributes
     ----------
@@ -28,7 +28,7 @@ class Answer(NamedTuple):
     n : int
         Number of rows that were fitted.
     variance : float
-        Of the target over the rows that judged.
+        Of the target over the held-out rows.
     """
 
     selection: Selection
@@ -43,12 +43,12 @@ class Answer(NamedTuple):
 
     @property
     def ranks(self) -> bool:
-        """Whether ranks say more: where strengths are those of one set, not of all inputs."""
+        """Whether ranks say more, because strengths belong to one set and not to all inputs."""
         return self.selection.method != "anova"
 
     @property
     def reason(self) -> str:
-        """Why this set, without a capital and a full stop."""
+        """Why this set was chosen, without a capital and a full stop."""
         history = self.selection.history
         best, chosen = int(np.argmin(history["error"].values)), int(history.attrs["chosen"])
         rule = str(history.attrs["rule"])
@@ -57,19 +57,18 @@ class Answer(NamedTuple):
         elif history.sizes["step"] == 1:
             text = "this set is the only candidate"
         elif best == chosen:
-            text = f"of {history.sizes['step']} candidate sets this one has the least error"
+            text = f"of {history.sizes['step']} candidate sets, this one has the least error"
         elif rule == "1se":
             text = "this set is the smallest whose error is within a standard error of the least"
         else:
-            text = "of the sets with nearly the least error this one has the clearest norms"
+            text = "of the sets with nearly the least error, this one has the clearest norms"
         return text
 
     def text(self) -> str:
-        """All of it, for a screen of 80 columns."""
+        """The whole answer, for a screen of 80 columns."""
         parts = [self._which(), self._why(), self._error(), self._tests(), self._predictions()]
-        return (
-            "".join(paragraph(part) for part in parts if part) + "\n" + paragraph(self._strength())
-        )
+        said = "".join(paragraph(part) for part in parts if part)
+        return f"{said}\n{paragraph(self._strength())}"
 
     def _which(self) -> str:
         s = self.selection
@@ -96,9 +95,9 @@ class Answer(NamedTuple):
     def _error(self) -> str:
         said = f"Expected mean squared error {self.selection.score:.4g} (held-out rows)"
         if not self.selection.support.any():
-            return f"{said}: that of the mean."
+            return f"{said}: the error of the mean."
         if self.explained is None or self.explained < SURELY:
-            return f"{said}: no less than that of the mean."
+            return f"{said}: no less than the error of the mean."
         return f"{said}: {self.explained:.0%} of variance explained."
 
     def _tests(self) -> str:
@@ -124,14 +123,14 @@ class Answer(NamedTuple):
         if np.array_equal(self.selection.predictor.fit.features, self.selection.support):
             return "Predictions use the selected inputs."
         return (
-            f"Predictions have the least error with {uses}; the model that --out writes uses the "
-            "selected inputs alone."
+            f"Predictions have the least error with {uses}; the model that --out writes uses only "
+            "the selected inputs."
         )
 
     def _strength(self) -> str:
         history = self.selection.history
         method = str(history["method"].values[int(history.attrs["chosen"])])
         what = STRENGTHS.get(method, "the derivative norm that they were ranked by")
-        chance = "" if self.selection.support.any() else ", which here cannot be told from chance"
-        rank = "; rank is the size of the smallest set with them" if self.ranks else ""
+        chance = "" if self.selection.support.any() else ", here not distinguishable from chance"
+        rank = "; rank is the size of the smallest set that has them" if self.ranks else ""
         return f"Inputs by strength, {what.format(target=self.target)}{chance}{rank}:"

@@ -14,11 +14,11 @@ from nvsd.penalties import Penalty
 from nvsd.results.order import entry_order
 from nvsd.results.schema import groups_of, kernel_of
 
-LADDER = 10  # how many tau are listed
+LADDER = 10  # number of tau that are listed
 
 
 def print_path(path: xr.Dataset, options: Namespace, tau: float | None = None) -> None:
-    """Print what a path holds, in the format asked for."""
+    """Print what a path holds, in the requested format."""
     at = path.sizes["tau"] - 1 if tau is None else nearest_tau(path, tau)
     rows = input_rows(path, at)
     if options.format == "csv":
@@ -53,7 +53,7 @@ def is_refit(dataset: xr.Dataset) -> bool:
 
 
 def nearest_tau(path: xr.Dataset, tau: float) -> int:
-    """The number of the tau next to this one."""
+    """The index of the tau nearest to this one."""
     if not 0 <= tau < np.inf:
         raise ValueError(f"tau = {tau!r} is not allowed; give a finite number >= 0.")
     return int(np.abs(path["tau"].values - tau).argmin())

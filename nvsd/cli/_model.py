@@ -20,7 +20,7 @@ from nvsd.penalties import Penalty
 from nvsd.penalties.named import penalty_by_name, penalty_names
 
 FIGURES = (".png", ".pdf", ".svg", ".jpg")
-# Fields of kernels and penalties that are options too.
+# Fields of kernels and penalties that are also options.
 KERNEL_OPTIONS, PENALTY_OPTIONS = ("width", "degree", "offset"), ("mu", "rho")
 
 
@@ -43,7 +43,7 @@ def load(options: Namespace) -> Data:
 
 
 def load_table(options: Namespace, path: str, constant: bool = False) -> tuple[Any, Any]:
-    """Inputs and target from one file; rows that only judge may have constant columns."""
+    """Inputs and target from one file; validation rows may have constant columns."""
     frame = read(options, path)
     X, y, dropped = training_table(
         frame, options.target, drop=options.drop, missing=options.missing, constant=constant
@@ -54,7 +54,7 @@ def load_table(options: Namespace, path: str, constant: bool = False) -> tuple[A
 
 
 def read(options: Namespace, path: str) -> Any:
-    """A table that is written as the options say."""
+    """A table, read as the options say."""
     # A tab is hard to type.
     separator = "\t" if options.separator in ("tab", r"\t") else str(options.separator)
     return read_table(path, separator, options.decimal)
@@ -70,7 +70,7 @@ def make_kernel(options: Namespace, X: Any) -> Kernel:
 
 
 def make_penalty(options: Namespace, groups: list[str] | None) -> Penalty:
-    """The penalty that the options describe; with groups the group lasso unless said otherwise."""
+    """The penalty that the options describe; with groups it is the group lasso by default."""
     name = options.penalty or ("lasso" if groups is None else "group")
     given = _given(options, "penalty", name, penalty_names(), PENALTY_OPTIONS)
     takes_groups = "groups" in _fields(penalty_names()[name])
@@ -78,7 +78,7 @@ def make_penalty(options: Namespace, groups: list[str] | None) -> Penalty:
         raise UsageError(f"--penalty {name} needs groups; give them with --groups FILE.json.")
     if groups is not None and not takes_groups:
         raise UsageError(
-            f"--penalty {name} has no use for --groups; "
+            f"--penalty {name} does not use --groups; "
             "leave one out, or give --penalty group or sparse-group."
         )
     return penalty_by_name(name, groups, next(iter(given.values()), None))
@@ -91,7 +91,7 @@ def _fields(kind: type[Any]) -> set[str]:
 def _given(
     options: Namespace, what: str, name: str, kinds: Mapping[str, type[Any]], known: Sequence[str]
 ) -> dict[str, Any]:
-    """The options that were given, as long as they belong to what was chosen."""
+    """The options that were given; refuse those that do not belong to the choice."""
     given = {option: getattr(options, option) for option in known}
     for option, value in given.items():
         if value is not None and option not in _fields(kinds[name]):
@@ -104,7 +104,7 @@ def _given(
 
 
 def numbers(options: Namespace, name: str) -> Any:
-    """The numbers between commas of an option, if it was given."""
+    """The comma-separated numbers of an option, if it was given."""
     text = getattr(options, name)
     if text is None:
         return None
@@ -115,7 +115,7 @@ def numbers(options: Namespace, name: str) -> Any:
 
 
 def check_outputs(options: Namespace, netcdf: tuple[str, ...], figures: tuple[str, ...]) -> None:
-    """Refuse before the work what could not be written after it."""
+    """Refuse before the work files that could not be written after it."""
     for name in (*netcdf, *figures):
         path = getattr(options, name)
         if path is not None:
@@ -125,7 +125,7 @@ def check_outputs(options: Namespace, netcdf: tuple[str, ...], figures: tuple[st
 
 
 def quiet_backend() -> None:
-    """Draw into files only, whatever display there is."""
+    """Draw only into files, even if there is a display."""
     try:
         import matplotlib
     except ImportError as error:
@@ -136,7 +136,7 @@ def quiet_backend() -> None:
 
 
 def save_figure(path: str, ax: Any) -> None:
-    """Write the figure of an Axes, all of it or nothing."""
+    """Write the figure of an Axes, completely or not at all."""
     import matplotlib.pyplot as plt
 
     from nvsd.files import replacing
@@ -147,5 +147,5 @@ def save_figure(path: str, ax: Any) -> None:
 
 
 def on_terminal() -> bool:
-    """Whether somebody watches, so that progress bars make sense."""
+    """Whether stderr is a terminal, where progress bars make sense."""
     return sys.stderr.isatty()

@@ -8,14 +8,14 @@ WHAT = ("table1", "table3", "table4", "figure1", "pilot")
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
-    """Declare what can be written after `nvsd replicate`."""
+    """Declare the arguments of `nvsd replicate`."""
     parser.add_argument(
         "what", choices=WHAT, metavar="WHAT",
-        help="table1, table3, table4, figure1, or pilot: how settings were chosen. The data of "
-        "tables 3 and 4 are in the folder that the environment variable NVSD_DATA names",
+        help="table1, table3, table4, figure1, or pilot (how settings were chosen); tables 3 and 4 "
+        "read their data from the folder in the environment variable NVSD_DATA",
     )  # fmt: skip
     parser.add_argument(
-        "--replications", type=int, default=50, metavar="R", help="how many, from the first (50)"
+        "--replications", type=int, default=50, metavar="R", help="number of replications (50)"
     )
     parser.add_argument(
         "--experiments", metavar="E,E,...", help="only these, such as E1,E3-tuned or BH"
@@ -25,16 +25,16 @@ def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--jobs", type=int, metavar="N", help="processes (1); -1 takes all cores, one thread each"
     )
-    parser.add_argument("--cluster", metavar="ADDRESS", help="of a Dask scheduler, for its workers")
+    parser.add_argument("--cluster", metavar="ADDRESS", help="Dask scheduler to run the fits on")
     parser.add_argument(
         "--out", default="results", metavar="FOLDER",
-        help="one small file for each fit that is done: the same command goes on from there "
+        help="folder with one small file per finished fit; the same command continues from there "
         "(results)",
     )  # fmt: skip
     parser.add_argument(
         "--known", metavar="FOLDER",
-        help="compact results of an earlier run, such as docs/replication: they count as done",
+        help="compact results of an earlier run, such as docs/replication; they count as done",
     )  # fmt: skip
     parser.add_argument(
-        "--show", action="store_true", help="only the table of what is done; nothing is run"
+        "--show", action="store_true", help="only show the table of finished fits; run nothing"
     )

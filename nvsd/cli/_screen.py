@@ -15,7 +15,7 @@ from typing import Any, TextIO
 Row = dict[str, Any]
 
 LONGEST = 40  # characters of a name in a table
-MOST = 30  # rows of a table, unless all are asked for
+MOST = 30  # rows of a table, unless all are requested
 COLUMNS = 80  # of a screen
 
 
@@ -25,7 +25,7 @@ def say(text: str) -> None:
 
 
 def write(text: str, stream: TextIO | None = None) -> None:
-    """Write text that a terminal with few characters can show too."""
+    """Write text; characters that the terminal cannot show are replaced."""
     stream = sys.stdout if stream is None else stream
     encoding = getattr(stream, "encoding", None) or "utf-8"
     stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
@@ -38,7 +38,7 @@ def paragraph(text: str) -> str:
 
 
 def table(rows: Sequence[Row], *, most: int | None = None) -> str:
-    """Rows as an aligned table: text to the left, numbers to the right."""
+    """Rows as a table, with text aligned left and numbers aligned right."""
     if not rows:
         return "(nothing)\n"
     shown = rows[:most]

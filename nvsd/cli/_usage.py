@@ -29,8 +29,8 @@ class UsageError(Exception):
 
 
 def add_commands(parser: argparse.ArgumentParser) -> None:
-    """Declare everything that can be written after `nvsd`."""
-    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and leave")
+    """Declare all commands and options of `nvsd`."""
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     parser.add_argument(
         "--traceback", action="store_true", help="show where an error came from (for reports)"
     )
@@ -60,9 +60,9 @@ def _path(parser: argparse.ArgumentParser) -> None:
     grid = parser.add_argument_group("the path")
     grid.add_argument("--n-taus", type=int, default=50, metavar="N", help="length of the grid (50)")
     grid.add_argument(
-        "--tau-ratio", type=float, default=1e-3, metavar="R", help="smallest over largest (0.001)"
+        "--tau-ratio", type=float, default=1e-3, metavar="R", help="smallest / largest tau (0.001)"
     )
-    grid.add_argument("--taus", metavar="T,T,...", help="the grid itself, instead of both")
+    grid.add_argument("--taus", metavar="T,T,...", help="the grid itself, instead of these two")
     grid.add_argument("--tol", type=float, default=1e-6, help="largest relative gap (1e-6)")
     grid.add_argument(
         "--max-iter", type=int, default=5000, metavar="N", help="iterations for each tau (5000)"
@@ -77,18 +77,18 @@ def _select(parser: argparse.ArgumentParser) -> None:
     how = parser.add_argument_group("how to select")
     how.add_argument(
         "--method", choices=METHODS, default="auto",
-        help="where candidate sets come from; auto is anova, or pool if the model is described",
+        help="source of candidate sets; auto is anova, or pool if options describe the model",
     )  # fmt: skip
-    how.add_argument("--validation", metavar="FILE", help="table that judges, instead of folds")
+    how.add_argument("--validation", metavar="FILE", help="held-out rows instead of folds")
     how.add_argument("--cv", type=int, metavar="K", help="number of folds (5)")
     how.add_argument(
         "--rule", choices=("smallest", "min", "clear", "1se"),
-        help="anova: the smallest set that errors cannot tell from the best, or the best (min); "
-        "other methods: the clearest, the best, or the smallest within a standard error",
+        help="anova: the smallest set whose error is not clearly above the best, or the best "
+        "(min); other methods: the clearest, the best, or the smallest within a standard error",
     )  # fmt: skip
     how.add_argument(
         "--keep", action="append", default=[], metavar="COLUMN",
-        help="an input that is always in; may be repeated",
+        help="an input that is always selected; may be repeated",
     )  # fmt: skip
     how.add_argument("--number", type=int, metavar="K", help="select exactly K inputs or groups")
     how.add_argument(
@@ -104,18 +104,18 @@ def _select(parser: argparse.ArgumentParser) -> None:
         help="do not test the inputs: faster, and without p-values",
     )
     how.add_argument(
-        "--widths", metavar="W,W,...", help="multiples of the width to choose from; none otherwise"
+        "--widths", metavar="W,W,...", help="multiples of the width to choose from (none)"
     )
     how.add_argument(
         "--width-per-input", action="store_true",
-        help="let the model have a width for each selected input, from the derivatives",
+        help="give each selected input its own width, from the derivatives",
     )  # fmt: skip
     how.add_argument(
         "--value-points", type=int, metavar="M",
-        help="for many rows: how many kernel sections a fit is made of, at rows drawn at random",
+        help="for many rows: number of kernel sections of a fit, at rows drawn at random",
     )  # fmt: skip
-    how.add_argument("--seed", type=int, default=0, help="of folds, subsamples and points (0)")
-    how.add_argument("--jobs", type=int, metavar="N", help="fits at once; -1 takes all cores")
+    how.add_argument("--seed", type=int, default=0, help="seed of folds, subsamples, points (0)")
+    how.add_argument("--jobs", type=int, metavar="N", help="fits to run at once; -1 uses all cores")
     _model(parser, kernel=None)
     output = _output(parser)
     output.add_argument("--out", metavar="FILE.nc", help="write the model, for nvsd predict")
@@ -124,16 +124,16 @@ def _select(parser: argparse.ArgumentParser) -> None:
 
 
 def _predict(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", metavar="MODEL.nc", help="what nvsd select or nvsd path wrote")
+    parser.add_argument("model", metavar="MODEL.nc", help="file from nvsd select or nvsd path")
     _table(parser)
-    parser.add_argument("--tau", type=float, help="which tau of a path; the nearest is taken")
-    parser.add_argument("--gradient", action="store_true", help="derivatives too")
-    parser.add_argument("--format", choices=FORMATS, default="csv", help="of the predictions (csv)")
-    parser.add_argument("--out", metavar="FILE", help="write there, not on the screen")
+    parser.add_argument("--tau", type=float, help="tau of a path; the nearest one is used")
+    parser.add_argument("--gradient", action="store_true", help="print derivatives too")
+    parser.add_argument("--format", choices=FORMATS, default="csv", help="output format (csv)")
+    parser.add_argument("--out", metavar="FILE", help="write to this file, not to the screen")
 
 
 def _show(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("path", metavar="FILE.nc", help="what nvsd path or nvsd select wrote")
+    parser.add_argument("path", metavar="FILE.nc", help="file from nvsd path or nvsd select")
     parser.add_argument("--tau", type=float, help="show this tau; by default the smallest")
     output = _output(parser)
     _plot(output, "the path")
@@ -141,9 +141,9 @@ def _show(parser: argparse.ArgumentParser) -> None:
 
 
 def _report(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("path", metavar="FILE.nc", help="what nvsd path wrote")
+    parser.add_argument("path", metavar="FILE.nc", help="file from nvsd path")
     parser.add_argument("--out", required=True, metavar="FILE.html", help="the page to write")
-    parser.add_argument("--data", metavar="DATA", help="table of the samples, to show the fit on")
+    parser.add_argument("--data", metavar="DATA", help="table of the samples, to show the fit")
     parser.add_argument(
         "--validation", metavar="DATA", help="table of other rows: error curve and 1-SE point"
     )
@@ -152,7 +152,7 @@ def _report(parser: argparse.ArgumentParser) -> None:
     _reading(parser)
 
 
-# What each is for, how it is called, and its options.
+# Purpose, arguments and options of each command.
 COMMANDS: dict[str, tuple[str, str, Callable[[argparse.ArgumentParser], None]]] = {
     "path": (
         "how strongly y depends on each input, for a whole range of penalties",
@@ -162,7 +162,7 @@ COMMANDS: dict[str, tuple[str, str, Callable[[argparse.ArgumentParser], None]]] 
     "select": ("which inputs y depends on", "DATA --target COLUMN", _select),
     "predict": ("predictions for a new table", "MODEL.nc DATA", _predict),
     "show": ("what is in a file that nvsd wrote", "FILE.nc", _show),
-    "report": ("a path as one page to look at", "FILE.nc --out FILE.html", _report),
+    "report": ("a path as one HTML page", "FILE.nc --out FILE.html", _report),
     "replicate": ("the paper's tables and its figure", "WHAT", _replicate.declare),
 }
 
@@ -174,7 +174,7 @@ def _table(parser: Any) -> None:
 
 def _reading(parser: Any) -> None:
     parser.add_argument(
-        "--separator", default=",", metavar="C", help="between the columns of a CSV file (,)"
+        "--separator", default=",", metavar="C", help="character between columns of a CSV file (,)"
     )
     parser.add_argument(
         "--decimal", default=".", metavar="C", help="the decimal point of a CSV file (.)"
@@ -199,31 +199,29 @@ def _data(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     group.add_argument(
         "--no-standardize", dest="standardize", action="store_false",
-        help="take the inputs as they are; by default they get mean 0 and variance 1",
+        help="use the inputs unchanged; by default they get mean 0 and variance 1",
     )  # fmt: skip
 
 
 def _model(parser: argparse.ArgumentParser, kernel: str | None = "gaussian") -> None:
     group = parser.add_argument_group("the model")
     kernels, penalties = list(kernel_names()), list(penalty_names())
-    group.add_argument("--kernel", choices=kernels, default=kernel, help="of f (gaussian)")
+    group.add_argument("--kernel", choices=kernels, default=kernel, help="kernel of f (gaussian)")
     group.add_argument(
         "--width", type=float, metavar="W",
-        help="of gaussian and matern; by default the median distance to the nearest neighbours",
+        help="for gaussian and matern; by default the median distance to the nearest neighbours",
     )  # fmt: skip
-    group.add_argument("--degree", type=int, metavar="P", help="of polynomial (3)")
-    group.add_argument("--offset", type=float, metavar="C", help="of polynomial (1)")
-    group.add_argument("--penalty", choices=penalties, help="lasso; with --groups by default group")
-    group.add_argument("--mu", type=float, help="of elastic-net: share of the lasso (0.5)")
-    group.add_argument("--rho", type=float, help="of sparse-group: share of the lasso (0.5)")
+    group.add_argument("--degree", type=int, metavar="P", help="degree of polynomial (3)")
+    group.add_argument("--offset", type=float, metavar="C", help="offset of polynomial (1)")
+    group.add_argument("--penalty", choices=penalties, help="(lasso; group with --groups)")
+    group.add_argument("--mu", type=float, help="for elastic-net: share of the lasso (0.5)")
+    group.add_argument("--rho", type=float, help="for sparse-group: share of the lasso (0.5)")
     group.add_argument("--nu", type=float, default=1e-3, help="weight of the squared norm (0.001)")
 
 
 def _output(parser: argparse.ArgumentParser) -> Any:
     group = parser.add_argument_group("output")
-    group.add_argument(
-        "--format", choices=FORMATS, default="table", help="of what is printed (table)"
-    )
+    group.add_argument("--format", choices=FORMATS, default="table", help="output format (table)")
     group.add_argument("--all", action="store_true", help="list all inputs in the table")
     return group
 

@@ -20,7 +20,7 @@ from nvsd.path import nvsd_path
 
 
 def run(options: Namespace) -> None:
-    """Compute the path, write what was asked for, print what came out."""
+    """Compute the path, write the requested files, print the result."""
     taus = numbers(options, "taus")
     check_outputs(options, netcdf=("out",), figures=("plot",))
     X, y, groups = load(options)

@@ -44,12 +44,12 @@ def one_function(model: xr.Dataset, tau: float | None) -> xr.Dataset:
     if tau is None and model.sizes["tau"] > 1:
         what = "refits" if is_refit(model) else "a path"
         raise UsageError(
-            f"the file holds {what} with {model.sizes['tau']} tau; say which with --tau T "
+            f"the file holds {what} with {model.sizes['tau']} tau; choose one with --tau T "
             "(nvsd show lists them), or give a model that nvsd select wrote."
         )
     at = 0 if tau is None else nearest_tau(model, tau)
     if tau is not None:
-        say(f"note: predictions are for tau = {float(model['tau'][at]):.6g}, the nearest.")
+        say(f"note: predictions are for the nearest tau, {float(model['tau'][at]):.6g}.")
     return model.isel(tau=at)
 
 

@@ -18,7 +18,7 @@ from nvsd.files import replacing, write_text
 
 
 def run(options: Namespace) -> None:
-    """Run what is not done yet, then write and print what there is."""
+    """Run the fits that are not done yet, then write and print the results."""
     if options.replications < 1:
         raise UsageError(f"--replications {options.replications} is not allowed; give at least 1.")
     if options.jobs == 0:
@@ -56,7 +56,7 @@ def _table(options: Namespace) -> None:
 
 
 def _tasks(options: Namespace) -> list[Task] | None:
-    """What the table consists of, or None if its data are not there."""
+    """The fits behind the table, or None if its data are missing."""
     wanted = _listed(options.methods, METHODS, "method")
     chosen = _listed(options.experiments, EXPERIMENTS, "experiment")
     known = sorted({n for block in TABLES[options.what] for _, n in block.columns.values()})
@@ -70,14 +70,14 @@ def _tasks(options: Namespace) -> list[Task] | None:
         keys = [m.key for m in methods if not m.missing]
         tasks |= dict.fromkeys(tasks_of(cells, keys, range(options.replications)))
     for label, packages in missing.items():
-        say(f"note: {label} is left out, as {' and '.join(packages)} are not installed.")
+        say(f"note: {label} is left out because it needs {' and '.join(packages)}.")
     if not tasks:
-        raise UsageError("these options leave nothing to do; give other ones.")
+        raise UsageError("these options leave nothing to do; give other options.")
     real = any(not EXPERIMENTS[task.experiment].synthetic for task in tasks)
     if real and not os.environ.get("NVSD_DATA"):
         say(
-            f"{options.what} is skipped, as its data are not there; name the folder that has them "
-            "in the environment variable NVSD_DATA."
+            f"{options.what} is skipped because its data are missing; give their folder in the "
+            "environment variable NVSD_DATA."
         )
         return None
     return sorted(tasks, key=lambda task: task.replication)
@@ -86,10 +86,10 @@ def _tasks(options: Namespace) -> list[Task] | None:
 def _restore(options: Namespace) -> None:
     if not any(Path(options.known).glob("*.nc")):
         raise UsageError(
-            f"--known {options.known} has no results; name a folder with files such as E1.nc."
+            f"--known {options.known} has no results; give a folder with files such as E1.nc."
         )
     count = restore(options.known, options.out)
-    say(f"{count} fits were taken over from {options.known}.")
+    say(f"{count} fits were taken from {options.known}.")
 
 
 def _run(tasks: Sequence[Task], options: Namespace) -> None:
@@ -97,11 +97,11 @@ def _run(tasks: Sequence[Task], options: Namespace) -> None:
         return
     Path(options.out).mkdir(parents=True, exist_ok=True)
     count = run_tasks(tasks, options.out, jobs=options.jobs, cluster=options.cluster, progress=True)
-    say(f"{count} of {len(tasks)} fits were run, the others were done before.")
+    say(f"{count} of {len(tasks)} fits were run; the others were already done.")
     done = {tuple(r[name] for name in Task._fields) for r in _records(tasks, options.out)}
     failed = [task for task in tasks if tuple(task) not in done]
     if failed:
-        say(f"note: {len(failed)} fits failed, such as {failed[0].place}, which says why.")
+        say(f"note: {len(failed)} fits failed; for the reason of one see {failed[0].place}.")
 
 
 def _nothing_to_show(options: Namespace) -> UsageError:
@@ -126,7 +126,7 @@ def _figure(options: Namespace) -> None:
     sizes = [] if options.sizes is None else _numbers(options.sizes, known)
     tasks = figure_tasks(keys, *sizes[:1])
     if not tasks:
-        raise UsageError("these options leave nothing to draw; give other ones.")
+        raise UsageError("these options leave nothing to draw; give other options.")
     _run(tasks, options)
     if options.show and not _records(tasks, options.out):
         raise _nothing_to_show(options)
@@ -158,7 +158,7 @@ def _pilot(options: Namespace) -> None:
 
 
 def _listed(text: str | None, known: Iterable[str], what: str) -> list[str]:
-    """Names between commas, or all."""
+    """Comma-separated names, or all."""
     names = list(known) if text is None else [name.strip() for name in text.split(",")]
     for name in names:
         if name not in known:
@@ -167,7 +167,7 @@ def _listed(text: str | None, known: Iterable[str], what: str) -> list[str]:
 
 
 def _numbers(text: str, known: Sequence[int]) -> list[int]:
-    """Sizes between commas."""
+    """Comma-separated sizes."""
     try:
         sizes = [int(part) for part in text.split(",")]
     except ValueError as error:

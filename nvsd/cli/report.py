@@ -15,17 +15,17 @@ from nvsd.report import write_report
 
 
 def run(options: Namespace) -> None:
-    """Write the report, with the data it is given to judge by."""
+    """Write the report, with the given data."""
     check_output(options.out, (".html", ".htm"))
     path = read_path(options.path)
     if "tau" not in path.dims or "gap" not in path:
-        raise ValueError("the file holds the refit of a selection; give what nvsd path wrote.")
+        raise ValueError("the file holds the refit of a selection; give one that nvsd path wrote.")
     X, y = _table(path, options, "data") or (None, None)
     rows = int(path.attrs.get("n_samples", 0))
     if X is not None and rows and len(X) != rows:
         raise ValueError(
-            f"--data has {len(X)} rows and the path was fitted to {rows}; give those, or other "
-            "rows as --validation."
+            f"--data has {len(X)} rows but the path was fitted to {rows}; give those rows, or "
+            "give other rows as --validation."
         )
     held_out = _table(path, options, "validation")
     write_report(path, options.out, X=X, y=y, validation=held_out, title=options.title)

@@ -24,21 +24,21 @@ from nvsd.cli._usage import UsageError
 from nvsd.files import refuse_absent, write_dataset
 from nvsd.selection import Selection, select
 
-# Options that describe the model of the methods other than anova, which has its own.
+# Options that describe the model of all methods except anova, which has its own model.
 MODEL = (
     "kernel", "width", "degree", "offset", "penalty", "mu", "rho", "widths", "value_points"
 )  # fmt: skip
 
 
 def run(options: Namespace) -> None:
-    """Select, write what was asked for, print what came out."""
+    """Select, write the requested files, print the result."""
     widths = numbers(options, "widths")
     check_outputs(options, netcdf=("out", "history"), figures=("plot",))
     X, y, groups = load(options)
     validation = None
     if options.validation is not None:
         if options.cv is not None:
-            raise UsageError("--validation judges instead of --cv; leave one of them out.")
+            raise UsageError("--validation replaces --cv; leave one of them out.")
         held_out, target = load_table(options, options.validation, constant=True)
         refuse_absent(held_out, list(X.columns))
         validation = (held_out[list(X.columns)], target)
@@ -127,7 +127,7 @@ def _content(answer: Answer) -> dict[str, Any]:
 
 
 def _rows(selection: Selection) -> list[Row]:
-    """One row for each input: the selected first, then the strongest, or those that stayed."""
+    """One row for each input: selected inputs first, then by strength, then by rank."""
     tests = "p_value" in selection.history
     frame = selection.table(p_values=tests).rename(columns={"feature": "input"})
     frame.insert(frame.columns.get_loc("derivative_norm"), "strength", selection.strength)

@@ -1,4 +1,4 @@
-"""`nvsd show`: what is in a file."""
+"""`nvsd show`: the content of a file."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What the user gave: checked once, with names, as rows that are read a block at a time."""
+"""The user's data: checked once, named, and read as rows, one block at a time."""

@@ -16,14 +16,14 @@ from nvsd.data.tally import Block
 
 
 class IterableRows(Rows):
-    """Blocks (X, y) from an iterable; what it gives but once, such as a generator, is read once."""
+    """Blocks (X, y) from an iterable; a generator, for example, can be read only once."""
 
     n, n_blocks, has_target = None, None, True
 
     def __init__(self, blocks: Iterable[Any], progress: bool | None = None) -> None:
         iterator = iter(blocks)
         self._blocks = blocks
-        # A reader may return one generator of its own again and again.
+        # The __iter__ of a reader may return the same generator every time.
         self.once = iterator is blocks or iter(blocks) is iterator
         try:
             first = next(iterator)
@@ -34,15 +34,15 @@ class IterableRows(Rows):
         self._rest: Iterator[Any] | None = chain([first], iterator) if self.once else None
 
     def blocks(self) -> Iterator[Block]:
-        """The blocks as they come, each of them checked."""
+        """The blocks in their order, each one checked."""
         if not self.once:
             blocks = iter(self._blocks)
         elif self._rest is not None:
             blocks, self._rest = self._rest, None
         else:
             raise ValueError(
-                "the blocks come from an iterator that has been read; give a list of blocks, or an "
-                "object whose __iter__ starts anew each time."
+                "the blocks come from an iterator that has already been read; give a list of "
+                "blocks, or an object whose __iter__ starts again each time."
             )
         for number, given in enumerate(blocks):
             X, y = _pair(given, number)
@@ -51,23 +51,23 @@ class IterableRows(Rows):
                 column_names(X) not in (None, self.features)
             ):
                 raise ValueError(
-                    f"block {number} has other inputs than the first one; give all the same."
+                    f"block {number} has other inputs than block 0; give every block the same."
                 )
             X, y = checked_block(points, y)
             yield ArrayBlock(self._scaled(X), y)
 
     def standardized(self) -> Self:
-        """The same rows, centred and scaled to unit variance, at the price of one more pass."""
+        """The same rows, centred and scaled to unit variance; takes one more pass."""
         self.check_again("standardize=True reads the rows twice")
         return super().standardized()
 
     def count(self) -> int:
-        """How many rows there are, by another pass."""
+        """Number of rows, counted in another pass."""
         self.check_again("drawing points reads the rows again")
         return super().count()
 
     def take(self, index: Index) -> Array:
-        """Rows by number, with one more pass."""
+        """Rows by index, read in one more pass."""
         self.check_again("drawing points reads the rows again")
         chosen, start = np.empty((len(index), len(self.features))), 0
         for block in self.blocks():
@@ -89,7 +89,7 @@ class IterableRows(Rows):
 def _pair(block: Any, number: int) -> tuple[Any, Any]:
     if not isinstance(block, (tuple, list)) or len(block) != 2:
         raise ValueError(
-            f"block {number} is a {type(block).__name__}; give pairs (X, y), or give y by itself."
+            f"block {number} is a {type(block).__name__}; give pairs (X, y), or X as one array."
         )
     if block[1] is None:
         raise ValueError(f"block {number} has no y; give pairs (X, y).")

@@ -1,4 +1,4 @@
-"""A file from which an interrupted sum over rows goes on."""
+"""A file that lets an interrupted sum over rows continue."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ import numpy as np
 from nvsd.data.sums import Moments
 from nvsd.data.tally import Block, Tally
 
-SHARE = 0.1  # of the time that may go into writing the file
+SHARE = 0.1  # largest share of the time that is spent on writing the file
 
 
 REMEDY = "delete it, or give another name."
 
 
 class Checkpoint(Tally):
-    """A sum of Moments that is kept in a file, with the marks of the blocks that are in it.
+    """A sum of Moments kept in a file, with the marks of the blocks that it contains.
 
-    The file is written under another name and renamed, so there is never half of one. It stays
-    when all blocks are in it: the moments depend neither on ν nor on the penalty.
+    The file is written under another name and then renamed, so it is never incomplete. It is kept
+    after the last block: the moments depend neither on ν nor on the penalty.
 
     Parameters
     ----------
     path : path
         The file, usually something.npz.
     problem : dict
-        What else the moments depend on; a file of another problem is refused.
+        Everything else that the moments depend on; a file of another problem is refused.
     """
 
     def __init__(self, path: str | os.PathLike[str], problem: dict[str, Any]) -> None:
@@ -60,13 +60,13 @@ class Checkpoint(Tally):
             raise ValueError(f"{self._path} cannot be read as a checkpoint; {REMEDY}") from error
         if problem != self._problem:
             raise ValueError(
-                f"{self._path} was made with another kernel, scale or inputs; {REMEDY}"
+                f"{self._path} was made with a different kernel, scale or inputs; {REMEDY}"
             )
         self._state = (Moments(*values), marks)
         return self
 
     def add(self, block: Block, job: Callable[[Any, Any], Any]) -> None:
-        """Take in a block, unless the file has it."""
+        """Add a block, unless the file already contains it."""
         marks, mark = self._state[1], block.mark()
         if self._seen == len(marks):
             self._state = (self._with(block, job), (*marks, mark))
@@ -74,7 +74,7 @@ class Checkpoint(Tally):
                 self._save()
         elif mark != marks[self._seen]:
             raise ValueError(
-                f"block {self._seen} is not the one that {self._path} was made from; {REMEDY}"
+                f"block {self._seen} differs from the one {self._path} was made from; {REMEDY}"
             )
         self._seen += 1
 
@@ -84,13 +84,13 @@ class Checkpoint(Tally):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Write the file, also when the pass was interrupted."""
+        """Write the file, even if the pass was interrupted."""
         saved = len(self._state[1])
         if self._seen == saved > 0:
             self._save()
         elif kind is None and self._seen < saved:
             raise ValueError(
-                f"{self._path} was made from {saved} blocks, and there are {self._seen}; {REMEDY}"
+                f"{self._path} was made from {saved} blocks, but there are {self._seen}; {REMEDY}"
             )
 
     def _save(self) -> None:

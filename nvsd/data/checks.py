@@ -1,4 +1,4 @@
-"""Checks of what the user gave; each failure is a ValueError of one sentence."""
+"""Checks of user input; each failure is a ValueError of one sentence."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ def check_count(name: str, value: object) -> int:
 
 
 def check_seed(value: object, name: str = "random_state") -> int:
-    """Return an integer that numbers are drawn by."""
+    """Return an integer that can seed random numbers."""
     if not is_number(value, Integral) or value < 0:  # type: ignore[operator]
         raise ValueError(f"{name} = {value!r} is not a seed; give an integer >= 0.")
     return int(value)  # type: ignore[call-overload, no-any-return]
 
 
 def check_flag(name: str, value: object) -> bool:
-    """Return True or False; a text such as "no" is neither."""
+    """Return True or False; text such as "no" is refused."""
     if not isinstance(value, bool | np.bool_ | Integral) or value not in (0, 1):
         raise ValueError(f"{name} = {value!r} is not allowed; give True or False.")
     return bool(value)
@@ -98,7 +98,7 @@ def check_points(X: ArrayLike, name: str = "X") -> Array:
 
 
 def check_pair(X: ArrayLike, Y: ArrayLike | None) -> tuple[Array, Array]:
-    """Return two sets of points with the same inputs; they are one object if Y is None or X."""
+    """Return two sets of points with the same inputs; one and the same if Y is None or X."""
     A = check_points(X)
     B = A if Y is None or Y is X else check_points(Y, "the second set of points")
     if A.shape[1] != B.shape[1]:
@@ -141,7 +141,7 @@ def check_target(y: ArrayLike, n: int) -> Array:
 
 
 def check_splits(cv: Any, n: int) -> list[tuple[Index, Index]]:
-    """Return folds (train, test) of n rows as numbers of rows."""
+    """Return folds (train, test) of n rows as row indices."""
     try:
         folds = [(np.asarray(train), np.asarray(test)) for train, test in cv]
     except (TypeError, ValueError) as error:
@@ -149,7 +149,7 @@ def check_splits(cv: Any, n: int) -> list[tuple[Index, Index]]:
             f"cv = {cv!r} is not allowed; give a number of folds, a splitter, or pairs of indices."
         ) from error
     if not folds:
-        raise ValueError("cv has no folds; give some, and an iterator that was not used before.")
+        raise ValueError("cv has no folds; give at least one, and not an iterator already used.")
     checked = []
     for number, (train, test) in enumerate(folds):
         train, test = (
@@ -159,12 +159,13 @@ def check_splits(cv: Any, n: int) -> list[tuple[Index, Index]]:
         for part, kind, least in ((train, "training", 2), (test, "test", 1)):
             if part.ndim != 1:
                 raise ValueError(
-                    f"fold {number} of cv has {kind} rows that are not a list; give row indices."
+                    f"fold {number} of cv has {kind} rows with {part.ndim} dimensions; give a list "
+                    "of row indices."
                 )
             if len(part) < least:
                 raise ValueError(
-                    f"fold {number} of cv has {part.size} {kind} rows; give other folds, or more "
-                    f"samples, so that there are {least} at least."
+                    f"fold {number} of cv has {part.size} {kind} rows but needs at least {least}; "
+                    "give other folds, or more samples."
                 )
             if part.dtype.kind not in "iu" or part.min() < -n or part.max() >= n:
                 raise ValueError(
@@ -176,7 +177,7 @@ def check_splits(cv: Any, n: int) -> list[tuple[Index, Index]]:
 
 
 def refuse_rounding(nu: float, largest: float) -> None:
-    """Refuse a ν below the rounding errors of a kernel: no program could tell what it asks for."""
+    """Refuse a ν below the rounding errors of the kernel, which would hide it."""
     if not math.isfinite(largest):
         raise ValueError(
             "the values of the kernel are too large for floating-point numbers; standardize X."

@@ -1,4 +1,4 @@
-"""Rows of Dask arrays, summed on the cluster that the user has."""
+"""Rows of Dask arrays, summed on the user's cluster."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from nvsd.data.names import feature_names
 from nvsd.data.rows import Array, Job, Rows, T, checked_block
 from nvsd.data.tally import Block
 
-BATCH = 64  # chunks that are summed at once: a block for progress bars and checkpoints
+BATCH = 64  # chunks that are summed at once; progress bars and checkpoints see them as one block
 
 
 FAN_IN = 4  # parts that one task of the tree adds up
@@ -74,7 +74,7 @@ class DaskRows(Rows):
             yield DaskBlock(list(zip(X[batch], y[batch], strict=True)))
 
     def take(self, index: Index) -> Array:
-        """Rows by number."""
+        """Rows by index."""
         order = np.argsort(index)
         chosen = np.empty((len(index), len(self.features)))
         chosen[order] = self._X[index[order]].compute()
@@ -87,7 +87,7 @@ class DaskRows(Rows):
         return rows
 
     def points(self) -> Array:
-        """Not done: they may be too many."""
+        """Not possible: all rows may not fit in memory."""
         raise ValueError("X is a Dask array; give X.compute() to have all rows in memory.")
 
     def with_target(self, y: Any) -> DaskRows:
@@ -113,7 +113,7 @@ class DaskBlock:
         return parts[0].compute()  # type: ignore[no-any-return]
 
     def mark(self) -> str:
-        """A digest of the keys, which Dask derives from what the chunks are computed from."""
+        """A digest of the keys, which Dask derives from the inputs of the chunks."""
         keys = [(X.key, None if y is None else y.key) for X, y in self.chunks]
         return hashlib.blake2b(str(keys).encode(), digest_size=16).hexdigest()
 

@@ -1,4 +1,4 @@
-"""Landmarks: points drawn from the rows that carry f and its penalty."""
+"""Landmarks: the points that carry f and its penalty, drawn from the rows."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from nvsd.data.rows import Rows
 Array = NDArray[np.float64]
 Points = int | Sequence[int] | NDArray[np.integer]
 
-FUNCTIONS = 3000  # m_v + d m by default: its square fits into memory, its cube into seconds
-HELD_OUT = 1000  # rows on which the derivative norms are measured once more
+FUNCTIONS = 3000  # default m_v + d m: its square fits in memory, its cube takes seconds
+HELD_OUT = 1000  # rows on which the derivative norms are measured again
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,9 +32,9 @@ class Landmarks:
     def draw(
         cls, rows: Rows, values: Points | None, derivatives: Points | None, random_state: int
     ) -> Landmarks:
-        """Draw them from the rows: numbers of points, or the rows themselves.
+        """Draw them from the rows; the points are given as counts, or as row indices.
 
-        Of two numbers the larger set contains the smaller one.
+        With two counts the larger set contains the smaller one.
         """
         n = rows.count()
         V, M = _checked("value_points", values, n), _checked("derivative_points", derivatives, n)
@@ -52,17 +52,17 @@ class Landmarks:
 
     @property
     def size(self) -> int:
-        """How many functions f is made of."""
+        """Number of functions that f is made of."""
         return len(self.values) + self.derivatives.size
 
     @property
     def digest(self) -> str:
-        """Tells these landmarks from all others."""
+        """A text that identifies these landmarks."""
         return hashlib.blake2b(self.values.tobytes() + self.derivatives.tobytes()).hexdigest()
 
 
 def _checked(name: str, points: Points | None, n: int) -> int | Index | None:
-    """A number of points, or the numbers of rows, that there can be."""
+    """A valid count of points, or valid row indices."""
     if points is None:
         return None
     if is_number(points, Integral):

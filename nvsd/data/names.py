@@ -1,4 +1,4 @@
-"""Names of inputs: where they come from, and columns found by them."""
+"""Names of inputs: where they come from, and how columns are found by name."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def column_names(X: object) -> tuple[str, ...] | None:
 
 
 def take_columns(X: Any, features: Sequence[str], name: str = "X") -> Any:
-    """X with these columns in this order; what has no names is left as it is."""
+    """X with these columns in this order; an X without names is returned unchanged."""
     names = column_names(X)
-    if names is None or np.ndim(X) != 2:  # a reader of blocks may tell its columns too
+    if names is None or np.ndim(X) != 2:  # a reader of blocks may have column names too
         return X
     missing = [feature for feature in features if feature not in names]
     if missing:
         plain = tuple(features) == feature_names(None, len(features))
-        what = f"{name} without names, as that of the fit" if plain else "all inputs of the fit"
+        what = f"{name} without names, as in the fit" if plain else "all inputs of the fit"
         raise ValueError(f"the columns of {name} lack {missing[0]!r}; give {what}.")
     _refuse_repeated(names, features)
     order = [names.index(feature) for feature in features]
@@ -43,7 +43,7 @@ def take_columns(X: Any, features: Sequence[str], name: str = "X") -> Any:
 
 
 def find_column(given: Any, names: Sequence[str], from_end: bool = False) -> int | None:
-    """The place of a column that is given by name or number; None if there is no such column."""
+    """Position of a column that is given by name or number; None if it does not exist."""
     name, d = str(given), len(names)
     named = names.index(name) if name in names else None
     if not isinstance(given, int | np.integer) or not (-d if from_end else 0) <= given < d:
@@ -51,7 +51,7 @@ def find_column(given: Any, names: Sequence[str], from_end: bool = False) -> int
     place = int(given) % d
     if named not in (None, place):
         raise ValueError(
-            f"{given} is the number of input {names[place]!r} and the name of another one; give "
+            f"{given} is the number of input {names[place]!r} and the name of another input; give "
             f"{name!r} for the name."
         )
     return place

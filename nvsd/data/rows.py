@@ -2,7 +2,7 @@
 
 `Rows.total` sums something over all rows, a block at a time and in bounded memory. Iterables of
 blocks are in `nvsd.data.block_rows`; Dask arrays, in `nvsd.data.dask_rows`, sum on the cluster.
-Nothing else needs to know which of them it reads.
+No other module needs to know which source it reads.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ Array = NDArray[np.float64]
 T = TypeVar("T")
 
 
-Job = Callable[[Array, Array | None], T]  # of X and y of a block; results can be added
-View = Callable[[Array, Array | None], tuple[Array, Array | None]]  # of a block, for a block
+Job = Callable[[Array, Array | None], T]  # takes X and y of a block; results can be added
+View = Callable[[Array, Array | None], tuple[Array, Array | None]]  # replaces X and y of a block
 
 
 BLOCK = 2**20  # numbers of X in a block of an array
@@ -45,15 +45,15 @@ class Rows(ABC):
     features : tuple of str
         Names of the inputs.
     n, n_blocks : int or None
-        How many there are; None where only reading all of them would tell.
+        Numbers of rows and blocks; None if they are unknown before everything is read.
     has_target : bool
         Whether y comes with X.
     mean, scale : (d,) arrays
         The blocks hold (X − mean) / scale.
     progress : bool or None
-        Whether passes show a progress bar; None: in an interactive session on a terminal.
+        Whether passes show a progress bar; None: only in an interactive session on a terminal.
     once : bool
-        Whether they can be read only once.
+        Whether the rows can be read only once.
     """
 
     once = False
@@ -76,7 +76,7 @@ class Rows(ABC):
 
     @abstractmethod
     def take(self, index: Index) -> Array:
-        """X of the rows with these numbers."""
+        """X of the rows with these indices."""
 
     @abstractmethod
     def with_target(self, y: Any) -> Rows:
@@ -91,7 +91,7 @@ class Rows(ABC):
         raise ValueError("y comes in blocks; give it as an array to have it all at once.")
 
     def standardized(self) -> Self:
-        """The same rows, centred and scaled to unit variance, at the price of one more pass."""
+        """The same rows, centred and scaled to unit variance; takes one more pass."""
         spread = self.total(Spread.of)
         return self.scaled(spread.mean, spread.scale)
 
@@ -102,11 +102,11 @@ class Rows(ABC):
         return rows
 
     def check_again(self, why: str) -> None:
-        """Refuse what reads the rows more than once, where they can be read only once."""
+        """Refuse another pass if the rows can be read only once."""
         if self.once:
             raise ValueError(
                 f"{why}, but the blocks come from an iterator that can be read only once; give a "
-                "list of blocks, or an object whose __iter__ starts anew each time."
+                "list of blocks, or an object whose __iter__ starts again each time."
             )
 
     def seen_as(self, view: View) -> Self:
@@ -116,7 +116,7 @@ class Rows(ABC):
         return rows
 
     def count(self) -> int:
-        """How many rows there are, by another pass if need be."""
+        """Number of rows, counted in another pass if necessary."""
         return self.total(_length) if self.n is None else self.n
 
     def _scaled(self, X: Array) -> Array:
@@ -128,9 +128,9 @@ class Rows(ABC):
         Parameters
         ----------
         job : callable
-            Of X and y of a block; what it returns can be added.
+            Takes X and y of a block; its results can be added.
         checkpoint : Checkpoint, optional
-            From which an interrupted sum of Moments goes on.
+            Lets an interrupted sum of Moments continue.
         """
         if self._seen is not None:
             job = partial(_through, self._seen, job)
@@ -158,7 +158,7 @@ class ArrayBlock:
         return job(self.X, self.y)
 
     def mark(self) -> str:
-        """A digest of the numbers: to compute it is nothing beside any job that is worth saving."""
+        """A digest of the numbers; its cost is negligible beside any job worth saving."""
         digest = hashlib.blake2b(str(self.X.shape).encode(), digest_size=16)
         for part in (self.X, self.y):
             if part is not None:
@@ -167,7 +167,7 @@ class ArrayBlock:
 
 
 class ArrayRows(Rows):
-    """Arrays and memory maps; of a map only one block at a time is read, and checked.
+    """Arrays and memory maps; a memory map is read and checked one block at a time.
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ class ArrayRows(Rows):
     features : sequence of str, optional
         Names of the inputs; by default the names of X's columns.
     checked : bool
-        Whether X and y are known to be sound, contiguous float64 arrays.
+        Whether X and y are known to be valid, contiguous float64 arrays.
     """
 
     def __init__(
@@ -201,7 +201,7 @@ class ArrayRows(Rows):
 
     @property
     def lazy(self) -> bool:
-        """Whether only a block at a time is read."""
+        """Whether X is read one block at a time."""
         return self._lazy
 
     def _set_target(self, y: ArrayLike | None, checked: bool = False) -> None:
@@ -230,7 +230,7 @@ class ArrayRows(Rows):
         return rows
 
     def take(self, index: Index) -> Array:
-        """X of the rows with these numbers."""
+        """X of the rows with these indices."""
         return self._points(index)
 
     def points(self) -> Array:

@@ -13,14 +13,14 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """The rows with the smallest random keys: samples of parts add up to one of the whole.
+    """The rows with the smallest random keys: samples of parts add up to a sample of the whole.
 
     Attributes
     ----------
     most : int
-        How many rows are kept.
+        Largest number of rows kept.
     n : int
-        How many there were.
+        Number of rows seen.
     keys : (m,) array
         Uniform random numbers, ascending.
     X, y : (m, d) and (m,) arrays
@@ -35,7 +35,7 @@ class Sample:
 
     @classmethod
     def of(cls, most: int, seed: int, X: Array, y: Array | None) -> Sample:
-        """A sample of a block; its keys depend on the seed and on what the block holds."""
+        """A sample of a block; its keys depend on the seed and on the block's content."""
         assert y is not None
         digest = hashlib.blake2b(np.ascontiguousarray(X).data, digest_size=8)
         digest.update(np.ascontiguousarray(y).data)

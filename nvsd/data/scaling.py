@@ -1,4 +1,4 @@
-"""Mean and spread of the inputs, summed over rows: the one standardiser."""
+"""Mean and spread of the inputs, summed over rows: the library's only standardiser."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Spread:
 
     @classmethod
     def of(cls, X: Array, y: Array | None = None) -> Spread:
-        """Those of the rows of X."""
+        """Mean and spread of the rows of X."""
         mean = X.mean(axis=0)
         return cls(len(X), mean, ((X - mean) ** 2).sum(axis=0), np.abs(X).max(axis=0))
 
@@ -46,7 +46,7 @@ class Spread:
 
     @property
     def scale(self) -> Array:
-        """Standard deviations; a constant input keeps 1: its rounding must not be blown up."""
+        """Standard deviations; 1 for a constant input, whose rounding must not be amplified."""
         deviation = np.sqrt(self.square / self.n)
         return np.where(deviation > CONSTANT_INPUT * self.largest, deviation, 1.0)
 

@@ -1,4 +1,4 @@
-"""From whatever the user gave as X and y to rows."""
+"""Rows from whatever the user gave as X and y."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nvsd.data.rows import ArrayRows, Rows
 
 
 def rows_of(X: Any, y: Any = None, progress: bool | None = None) -> Rows:
-    """The rows of whatever the user gave as X and y; rows are taken as they are."""
+    """The rows of whatever the user gave as X and y; rows are returned unchanged."""
     if isinstance(X, Rows):
         return X
     if isinstance(X, Mapping) or hasattr(X, "toarray"):
@@ -28,12 +28,12 @@ def rows_of(X: Any, y: Any = None, progress: bool | None = None) -> Rows:
     if not _is_blocks(X):
         return ArrayRows(X, y, progress)
     if y is not None:
-        raise ValueError("y was given and comes with the blocks too; leave it out.")
+        raise ValueError("y was given but also comes with the blocks; leave it out.")
     return IterableRows(X, progress)
 
 
 def _is_blocks(X: Any) -> bool:
-    """Whether X is an iterable of pairs, and no array nor a list of lists of numbers."""
+    """Whether X is an iterable of pairs, not an array or a list of lists of numbers."""
     if isinstance(X, (list, tuple)):
         return len(X) == 0 or (isinstance(X[0], (list, tuple)) and np.ndim(X[0][0]) == 2)
     return isinstance(X, Iterable) and not hasattr(X, "__array__")

@@ -1,7 +1,7 @@
-"""Sums over rows, in bounded memory: all that explicit features need of a data set.
+"""Sums over rows, in bounded memory: all that explicit features need from a data set.
 
-Whatever is summed here can be summed in parts: ``part + part`` is what one pass over all the rows
-of both would give, so that blocks of rows may come one after another, or from other machines.
+Every sum can be computed in parts: ``part + part`` equals one pass over the rows of both. So blocks
+of rows may come one after another, or from other machines.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ Array = NDArray[np.float64]
 CHUNK = 2**20  # numbers in a chunk of features: 8 MB stay in the cache
 
 
-PANEL = 16  # columns that LAPACK's QR of a triangle on a block takes at once: the fastest, measured
+PANEL = 16  # columns that LAPACK's QR of a triangle on a block takes at once: measured as fastest
 
 
 class Basis(Protocol):
-    """Features φ(x) and, if their derivatives need any, the features ψ(x) of these.
+    """Features φ(x) and, if the derivatives of φ need them, features ψ(x).
 
     Attributes
     ----------
     r, q : int
-        How many φ and ψ there are.
+        Numbers of φ and ψ.
     """
 
     r: int
@@ -49,9 +49,9 @@ class Basis(Protocol):
 class Moments:
     """Sums over n rows of the features φ, of ψ, and of y measured from its mean.
 
-    Measured from its mean, a y that is far from zero costs no digits. Ψ is kept as a triangle
-    by QR: from ΨᵀΨ its small directions would come with only half of their digits, and where the
-    features are many the QR is a tenth of the work.
+    Measuring y from its mean keeps its digits when y is far from zero. Ψ is kept as a triangle by
+    QR: ΨᵀΨ would keep only half of the digits of its small directions. With many features the QR is
+    a tenth of the work.
 
     Attributes
     ----------
@@ -60,9 +60,9 @@ class Moments:
     total : (r,) array
         Σφ.
     gram : (r, r) array
-        ΦᵀΦ = Σφφᵀ; (0, 0) where it was not asked for.
+        ΦᵀΦ = Σφφᵀ; (0, 0) if it was not requested.
     root : (q, q) array
-        Triangle R with RᵀR = ΨᵀΨ and no negative number on its diagonal; (0, 0) without gram.
+        Triangle R with RᵀR = ΨᵀΨ and a non-negative diagonal; (0, 0) without gram.
     correlation : (r,) array
         Σφ(y − y_mean); (0,) without y.
     y_mean, y_square : float
@@ -104,7 +104,7 @@ class Moments:
 
     def __add__(self, other: Moments) -> Moments:
         n = self.n + other.n
-        # In this form means that are equal stay as they are, over any number of blocks.
+        # In this form equal means stay unchanged, over any number of blocks.
         y_mean = self.y_mean + (other.n / n) * (other.y_mean - self.y_mean)
         mine, theirs = self.from_origin(y_mean), other.from_origin(y_mean)
         return Moments(
@@ -133,5 +133,5 @@ def _triangle(R: Array, B: Array) -> Array:
 
 
 def _positive(R: Array) -> Array:
-    """The same factor with the signs of its rows chosen: only so is it unique."""
+    """The same factor with a non-negative diagonal, which makes it unique."""
     return np.triu(R) * np.where(np.diagonal(R) < 0, -1.0, 1.0)[:, None]

@@ -15,7 +15,7 @@ class Block(Protocol):
         ...
 
     def mark(self) -> str:
-        """Tell this block from every other one."""
+        """Return a text that identifies this block."""
         ...
 
 
@@ -23,16 +23,16 @@ class Tally:
     """The sum of what a job returns for each block, and the marks of these blocks."""
 
     def __init__(self) -> None:
-        # Replaced as one: an interrupt never leaves a sum with the marks of another.
+        # Replaced together: an interrupt never leaves a sum with the marks of another.
         self._state: tuple[Any, tuple[str, ...]] = (None, ())
 
     @property
     def total(self) -> Any:
-        """The sum; None without a block."""
+        """The sum; None before the first block."""
         return self._state[0]
 
     def add(self, block: Block, job: Callable[[Any, Any], Any]) -> None:
-        """Take in a block."""
+        """Add a block."""
         self._state = (self._with(block, job), ())
 
     def _with(self, block: Block, job: Callable[[Any, Any], Any]) -> Any:

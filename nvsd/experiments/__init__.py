@@ -1,8 +1,8 @@
 """The paper's experiments: every method on the same data, every table, the figure.
 
-`protocol` draws the data, `methods` holds the methods, `runner` runs all of them and goes on after
-an interruption, `store` keeps what is done, `tables` and `figure1` show it beside the paper's
-numbers.
+`protocol` draws the data, `methods` holds the methods, `runner` runs all of them and continues
+after an interruption, `store` keeps the results, and `tables` and `figure1` show them beside the
+paper's numbers.
 """
 
 from __future__ import annotations

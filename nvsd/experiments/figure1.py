@@ -15,7 +15,7 @@ from nvsd.experiments.runner import Task
 from nvsd.experiments.store import read
 from nvsd.results.schema import FIGURE, text
 
-N, REPLICATION = 110, 16  # the paper's is "the 17th replication"
+N, REPLICATION = 110, 16  # the paper shows "the 17th replication"
 SHOWN = ("krls", "spam", "hsic", "denovas", "xrfm", "nvsd-l", "nvsd-gl", "nvsd-en", OURS_GROUPS)
 ACROSS = 5  # panels in a row
 ROWS = {"E3": "width 4", "E3-tuned": "width chosen"}

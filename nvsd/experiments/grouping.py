@@ -14,7 +14,7 @@ __all__ = ["GROUPS", "SIZES", "group_by_frequency"]
 SIZES = {"CP": (5, 6, 5, 5), "EL": (4, 4, 3, 3, 3)}
 
 # One label per input, from the frequencies of NVSD(EN) on 20 replications that are not reported:
-# `nvsd replicate pilot --replications 20`. Results of other groups are computed again.
+# `nvsd replicate pilot --replications 20`. Results with other groups are computed again.
 GROUPS: dict[str, tuple[str, ...]] = {
     code: tuple(labels.split())
     for code, labels in {
@@ -30,15 +30,15 @@ def group_by_frequency(frequency: ArrayLike, sizes: Sequence[int]) -> tuple[str,
     Parameters
     ----------
     frequency : (d,) array
-        How often each input was selected; of equals the first comes first.
+        How often each input was selected; ties keep the order of the inputs.
     sizes : sequence of int
         Inputs in each group, the most frequent first.
     """
     order = np.argsort(-np.asarray(frequency, dtype=float), kind="stable")
     if sum(sizes) != len(order):
         raise ValueError(
-            f"groups of {', '.join(map(str, sizes))} inputs are not {len(order)} in all; "
-            "give sizes that add up to the number of inputs."
+            f"groups of {', '.join(map(str, sizes))} inputs do not add up to {len(order)} inputs; "
+            "give sizes that do."
         )
     labels = np.empty(len(order), dtype=object)
     labels[order] = np.repeat([f"g{g + 1}" for g in range(len(sizes))], sizes)

@@ -1,4 +1,4 @@
-"""Which cells and methods stand in which table of the paper."""
+"""The cells and methods of each table of the paper."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Block:
     selection: str = "selection error"
 
     def methods(self) -> list[Method]:
-        """The methods that have a place here."""
+        """The methods that this block shows."""
         experiments = [EXPERIMENTS[name] for name, _ in self.columns.values()]
         return [
             method
@@ -50,12 +50,12 @@ class Block:
 
     @property
     def tuned(self) -> bool:
-        """Whether methods may choose a width, where the paper has a fixed one."""
+        """Whether methods may choose a width that the paper keeps fixed."""
         return any(len(EXPERIMENTS[name].widths) > 1 for name, _ in self.columns.values())
 
     @property
     def ours(self) -> tuple[str, ...]:
-        """The methods that stand for this library: without the groups and, if there are, with."""
+        """The methods that represent this library: without groups and, if there are any, with."""
         real = self.selection != "selection error"
         plain, grouped = (OURS_REAL, OURS_REAL_GROUPS) if real else (OURS, OURS_GROUPS)
         further = (OURS_TUNED,) if real and self.tuned else ()

@@ -1,7 +1,7 @@
-"""What is drawn: the paper's protocol (its section 5), seeded cell by cell.
+"""The data: the paper's protocol (its section 5), seeded cell by cell.
 
-Training, validation and test data of a cell depend on (experiment, size, replication) alone, so
-any cell can be computed by itself, and all methods see the same data.
+Training, validation and test data of a cell depend only on (experiment, size, replication), so any
+cell can be computed separately, and all methods see the same data.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Mask = NDArray[np.bool_]
 SIZES = (30, 50, 70, 90, 110)
 HELD_OUT = 1000  # rows of validation data, and of test data
 NU = 1e-3  # ν of the derivative methods; `nvsd replicate pilot` shows how little it matters
-PILOT = 1_000_000  # replications from this number on choose settings and are never reported
+PILOT = 1_000_000  # replications from this number on are only for choosing settings
 
 SYNTHETIC: dict[str, Callable[[int, np.random.SeedSequence], Sample]] = {
     "E1": make_e1,
@@ -37,7 +37,7 @@ SYNTHETIC: dict[str, Callable[[int, np.random.SeedSequence], Sample]] = {
 }
 TEST_SIZE = {"AI": 700, "BH": 200, "CC": 450, "EN": 300, "CP": 1000, "EL": 1000, "KN": 1000}
 
-# Multiples of the paper's width for the runs in which every method may choose its own.
+# Multiples of the paper's width for the runs in which every method may choose its own width.
 WIDTHS = (1.0, 0.7, 0.5, 0.35, 0.25, 0.17)
 BASE_WIDTHS = (1.0, 0.5, 0.25)
 REAL_WIDTHS = (1.0, 0.5, 2.0, 4.0, 8.0)  # the same for the width from the nearest neighbours
@@ -51,7 +51,7 @@ class Split:
     ----------
     X, y, X_val, y_val, X_test, y_test : arrays
     names : tuple of str
-        Of the inputs.
+        Names of the inputs.
     kernel : Kernel
     nu : float
         ν of the derivative methods.
@@ -132,7 +132,7 @@ class Experiment:
 
 
 def seed_of(data: str, n: int, replication: int) -> list[int]:
-    """Entropy that depends on the names of the cell and on nothing else."""
+    """Entropy that depends only on the names of the cell."""
     digest = hashlib.sha256(data.rstrip("+").encode()).digest()
     return [int.from_bytes(digest[:8], "big"), n, replication]
 

@@ -45,7 +45,7 @@ def measures_table(block: BlockReport, measure: str) -> str:
 
 
 def verdict_table(block: BlockReport, key: str) -> str:
-    """The two questions for one of our methods, cell by cell."""
+    """Both comparisons for one of our methods, cell by cell."""
     ours = METHODS[key].label
     verdicts = [verdict for verdict in block.verdicts if verdict.method == key]
     if not verdicts:
@@ -61,7 +61,7 @@ def verdict_table(block: BlockReport, key: str) -> str:
 
 
 def _digits(block: BlockReport, measure: str) -> int:
-    """Behind the point: three where no mean is above 1."""
+    """Decimals: three if no mean is above 1, otherwise two."""
     means = [cell.mean for row in block.cells[measure].values() for cell in row]
     return 2 if max((mean for mean in means if not math.isnan(mean)), default=0.0) > 1 else 3
 
@@ -110,7 +110,7 @@ def _answer(ours: float, other: float, measure: str, digits: int) -> str:
 
 
 def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Columns padded to one width, so that the source reads as a table too."""
+    """Columns padded to one width, so that the source also reads as a table."""
     lines = [list(head), *map(list, rows)]
     widths = [max(len(line[j]) for line in lines) for j in range(len(head))]
     padded = [

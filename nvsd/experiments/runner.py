@@ -1,4 +1,4 @@
-"""Many independent tasks, over processes or a Dask cluster; what is done is kept at once."""
+"""Many independent tasks, over processes or a Dask cluster; each result is stored at once."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from nvsd.experiments.protocol import EXPERIMENTS
 from nvsd.experiments.store import Record, is_done, load_results, read, records_of, write
 from nvsd.path import ConvergenceWarning
 
-VERSION = 1  # raise it when a change of the code makes stored results of all methods worthless
+VERSION = 1  # raise it when a change of the code invalidates the stored results of all methods
 
 
 class Task(NamedTuple):
@@ -43,14 +43,14 @@ class Task(NamedTuple):
 
     @property
     def place(self) -> Path:
-        """Where its record lies."""
+        """The file of its record."""
         folder = Path(self.experiment) / f"n{self.n:03d}" / f"r{self.replication:04d}"
         end = "-predictions.json" if self.keep_predictions else ".json"
         return folder / f"{self.method}{end}"
 
     @property
     def settings(self) -> str:
-        """A fingerprint of all settings; records with another one are computed again."""
+        """A fingerprint of all settings; records with another fingerprint are computed again."""
         experiment, method = EXPERIMENTS[self.experiment], METHODS[self.method]
         kernel = None if experiment.kernel is None else experiment.kernel.to_json()
         shared = asdict(experiment) | {"kernel": kernel, "sizes": None, "penalties": None}
@@ -62,13 +62,13 @@ class Task(NamedTuple):
 def tasks_of(
     cells: Iterable[tuple[str, int]], methods: Iterable[str], replications: Iterable[int]
 ) -> list[Task]:
-    """All methods on all cells, replication by replication: a part of the run is a small run."""
+    """All methods on all cells, replication by replication: a partial run is a smaller run."""
     cells, methods = list(cells), list(methods)
     return [Task(*cell, r, key) for r in replications for cell in cells for key in methods]
 
 
 def compute(task: Task) -> Record:
-    """Run one task; what goes wrong is part of the record."""
+    """Run one task; an error becomes part of the record."""
     experiment, method = EXPERIMENTS[task.experiment], METHODS[task.method]
     split = experiment.split(task.n, task.replication)
     record: Record = task._asdict() | {"settings": task.settings, "names": list(split.names)}
@@ -103,9 +103,9 @@ def run(
     cluster: Any = None,
     progress: bool | None = None,
 ) -> int:
-    """Run the tasks that are not done yet, and write each record as soon as there is one.
+    """Run the tasks that are not done yet, and write each record as soon as it is ready.
 
-    Only this process writes, so that a worker that outlives it cannot.
+    Only this process writes, so a worker that outlives it writes nothing.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def run(
     jobs : int, optional
         Processes; 1 by default, -1 for all cores.
     cluster : Dask cluster, client or address of a scheduler, optional
-        Instead of processes.
+        Used instead of processes.
     progress : bool, optional
         Show a progress bar; by default if stderr is a terminal.
 
@@ -139,7 +139,7 @@ def run(
             total=len(todo), desc="replicate", unit="task", disable=not shown, mininterval=interval
         ) as bar,
     ):
-        # joblib replaces workers whose memory has grown, and that of PyTorch alone is enough.
+        # joblib replaces workers whose memory has grown, and importing PyTorch is enough for that.
         warnings.filterwarnings("ignore", "A worker stopped while some jobs were given")
         clock.start(todo)
         for record in _records(todo, jobs, cluster):
@@ -170,7 +170,7 @@ def _records(todo: list[Task], jobs: int | None, cluster: Any) -> Iterator[Recor
 
 @contextmanager
 def _without_interrupts() -> Iterator[None]:
-    """Ctrl-C is for this process: workers that are started here do not hear of it."""
+    """Ctrl-C is for this process: workers that are started here ignore it."""
     if current_thread() is not main_thread():
         yield
         return
@@ -190,7 +190,7 @@ def _work(task: Task, parent: int | None) -> Record:
 
 @lru_cache(maxsize=1)
 def _leave_with(parent: int) -> None:
-    """End this worker when its parent is gone: left to itself it would wait for minutes."""
+    """End this worker when its parent is gone; otherwise it would wait for minutes."""
 
     def watch() -> None:
         while os.getppid() == parent:
@@ -208,13 +208,13 @@ def _dask(cluster: Any) -> Any:
         client = cluster if isinstance(cluster, Client) else Client(cluster)  # type: ignore[no-untyped-call]
     except OSError as error:
         raise ValueError(
-            f"the cluster {cluster} does not answer; start it, or give the address of another one."
+            f"the cluster {cluster} does not answer; start it, or give another address."
         ) from error
     return parallel_config(backend="dask", client=client)
 
 
 def restore(known: str | Path, out: str | Path) -> int:
-    """Write the good records of compact results that the folder of a run does not have yet."""
+    """Write the good records of compact results that are not yet in the folder of a run."""
     count = 0
     for dataset in load_results(known).values():
         for record in records_of(dataset):
@@ -242,7 +242,7 @@ def records_in(out: str | Path, experiment: str, predictions: bool = False) -> l
 
 
 class Clock:
-    """How long the rest will take, from what similar tasks took."""
+    """Estimates the remaining time from the times of similar tasks."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[Any, ...], list[float]] = defaultdict(list)
@@ -250,7 +250,7 @@ class Clock:
         self._began, self._spent = time.monotonic(), 0.0
 
     def start(self, todo: Iterable[Task]) -> None:
-        """Count what is left to do."""
+        """Count the remaining tasks."""
         self._left = defaultdict(int)
         for task in todo:
             self._left[self._kind(task._asdict())] += 1

@@ -1,4 +1,4 @@
-"""Records of finished tasks, and the small Datasets that are made of them."""
+"""Records of finished tasks, and the small Datasets made from them."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ NUMBERS = ("rmse", "validation_mse", "seconds", "converged")
 
 
 def write(path: Path, record: Record) -> None:
-    """Write a record, all of it or nothing."""
+    """Write a record, completely or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     write_text(path, json.dumps(record) + "\n")
 
 
 def read(path: Path) -> Record | None:
-    """A record, or None if there is none that can be read."""
+    """A record, or None if it is missing or unreadable."""
     try:
         record = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError):
@@ -58,7 +58,7 @@ def is_done(record: Record | None, settings: str) -> bool:
 def collect(records: Iterable[Record], experiment: str) -> xr.Dataset:
     """One Dataset (method, n, replication) of all records of an experiment.
 
-    What is not there yet, or has failed, is NaN.
+    Missing and failed tasks are NaN.
     """
     good = [r for r in records if r["experiment"] == experiment and "rmse" in r]
     if not good:
@@ -90,7 +90,7 @@ def collect(records: Iterable[Record], experiment: str) -> xr.Dataset:
 
 
 def records_of(results: xr.Dataset) -> Iterator[Record]:
-    """The records that `collect` made a Dataset of."""
+    """The records from which `collect` made a Dataset."""
     names = [str(name) for name in results["feature"].values]
     dims = ("method", "n", "replication")
     numbers = {name: results[name].transpose(*dims).values for name in NUMBERS}
@@ -133,7 +133,7 @@ def selection_error(results: xr.Dataset) -> xr.DataArray:
 
 
 def support_size(results: xr.Dataset) -> xr.DataArray:
-    """How many inputs were selected."""
+    """Number of selected inputs."""
     return results["support"].sum("feature").where(results["rmse"].notnull())
 
 
@@ -143,7 +143,7 @@ def save_results(results: Mapping[str, xr.Dataset], folder: str | Path) -> None:
     for name, dataset in results.items():
         encoding = {str(v): {"zlib": True, "complevel": 9} for v in dataset.data_vars}
         with replacing(Path(folder) / f"{name}.nc") as temporary:
-            # In the oldest format of HDF5, what to_netcdf writes, its own records are ten times
+            # to_netcdf writes the oldest HDF5 format, whose own records take ten times the space of
             # the data.
             store = H5NetCDFStore.open(temporary, "w", driver_kwds={"libver": ("v110", "v110")})
             with store:

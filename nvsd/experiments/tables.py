@@ -1,4 +1,4 @@
-"""The paper's tables from stored results, its own numbers beside ours."""
+"""The paper's tables from stored results, with the paper's numbers beside ours."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["TABLES", "Block", "BlockReport", "Cell", "Comparison", "Report", "Ve
 Array = NDArray[np.float64]
 
 LEVEL = 0.05
-FEW = 13  # differences, up to which the distribution of the test is enumerated
+FEW = 13  # up to this number of differences the distribution of the test is enumerated
 RIVALS = ("baseline", "linear", "competitor")  # families that the library is compared with
 
 
@@ -55,7 +55,7 @@ class Comparison(NamedTuple):
     ours, theirs : float
         Both means.
     p_value, side : float, int
-        Wilcoxon signed-rank test, two-sided, and whose ranks are smaller: ours if side < 0.
+        Two-sided Wilcoxon signed-rank test; our ranks are smaller if side < 0.
     """
 
     rival: str
@@ -77,18 +77,18 @@ class Comparison(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """The two questions about one column and measure.
+    """Both comparisons for one column and measure.
 
     Attributes
     ----------
     method : str
-        The one that stands for this library.
+        The method that represents this library.
     ours : float
         Its mean over all its replications.
     rival : Comparison
-        With the competitor that comes out best beside us, of those that have all our replications.
+        With the best competitor among those that have all our replications.
     slower : Comparison or None
-        The same for those that have fewer.
+        The same among those that have fewer.
     """
 
     method: str
@@ -117,7 +117,7 @@ class BlockReport:
 
     @property
     def replications(self) -> int:
-        """The largest number that a cell has."""
+        """The largest number of replications of a cell."""
         rows = self.cells["rmse"].values()
         return max((cell.replications for row in rows for cell in row), default=0)
 
@@ -131,7 +131,7 @@ class Report:
 
 
 def report(name: str, results: Mapping[str, xr.Dataset]) -> Report:
-    """Make a table of what there is; blocks and columns without any results are left out."""
+    """Make a table of the available results; blocks and columns without any are left out."""
     blocks = [_block_report(block, results) for block in TABLES[name]]
     return Report(name, [block for block in blocks if block.replications])
 
@@ -169,9 +169,9 @@ def _values(results: xr.Dataset, measure: str, n: int) -> dict[str, Array]:
 def _column(values: Mapping[str, Array], block: Block, measure: str, j: int) -> dict[str, Cell]:
     """One column, with its best and its significant cells."""
     means = {key: _mean(v) for key, v in values.items() if METHODS[key].family != "oracle"}
-    # A small support is not in itself a good one.
+    # A small support is not necessarily a good one.
     judged = measure == "rmse" or block.selection == "selection error"
-    # Nor is a mean over fewer replications one to compare with.
+    # Means over fewer replications are not comparable.
     count = {key: int(np.isfinite(values[key]).sum()) for key in means}
     full = {key: mean for key, mean in means.items() if count[key] == max(count.values()) > 0}
     lowest = min(full.values(), default=math.nan)
@@ -261,6 +261,6 @@ def signed_rank(a: Array, b: Array) -> tuple[float, int]:
     side = int(np.sign(statistic))
     if len(difference) > FEW:
         return float(wilcoxon(difference).pvalue), side
-    # All signs that there could be: scipy, which does the same if ranks are equal, takes seconds.
+    # All possible signs; scipy does the same if ranks are tied, but takes seconds.
     signs = np.array(list(product((-1.0, 1.0), repeat=len(ranks))))
     return float(np.mean(np.abs(signs @ ranks) >= abs(statistic))), side

@@ -1,7 +1,7 @@
-"""Tables, groups and paths from files, with checks; and writing that never leaves half a file.
+"""Checked tables, groups and paths from files; and writing that never leaves half a file.
 
 Nothing in a file is executed. Every refusal is a ValueError of one sentence that names the column
-or the row, counted from 1 without the header.
+or the row. Rows are counted from 1, without the header.
 """
 
 from __future__ import annotations

@@ -15,13 +15,13 @@ def quoted(name: object, longest: int = 60) -> str:
 
 
 def file_name(path: Path) -> str:
-    """The name of a file, in quotes only if it is an odd one."""
+    """The name of a file, in quotes only if it is unusual."""
     name = path.name
     return name if name.isprintable() and 0 < len(name) <= 80 else quoted(name)
 
 
 def listed(names: Iterable[object], most: int = 6) -> str:
-    """A few names, and how many more there are."""
+    """A few names, and the number of the others."""
     texts = [quoted(name) for name in names]
     more = f" and {len(texts) - most} more" if len(texts) > most else ""
     return ", ".join(texts[:most]) + more
@@ -44,7 +44,7 @@ def how_to_drop(names: Iterable[str], most: int = 6) -> str:
 
 
 def existing_file(path: Any) -> Path:
-    """A path at which there is a file."""
+    """The path, refused if no file is there."""
     place = Path(path)
     if not place.exists():
         raise ValueError(f"file {quoted(place, 200)} does not exist; check its name.")

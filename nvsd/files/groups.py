@@ -24,33 +24,33 @@ def read_groups(path: Any, features: Sequence[str], ignored: Iterable[str] = ())
     """
     place = existing_file(path)
     try:
-        # Numbers stay text: a group may be called 1, and no number is too long to be read.
+        # Numbers stay text: a group may be called 1, and a number of any length can be read.
         content = json.loads(
             place.read_text("utf-8-sig"), object_pairs_hook=_distinct, parse_int=str
         )
     except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
         where = f" (line {error.lineno})" if isinstance(error, json.JSONDecodeError) else ""
-        raise ValueError(f"{file_name(place)} is no JSON{where}; {FORM}.") from error
+        raise ValueError(f"{file_name(place)} is not JSON{where}; {FORM}.") from error
     group_of = _group_of(file_name(place), content)
     absent = [name for name in features if name not in group_of]
     if absent:
         raise ValueError(
-            f"{file_name(place)} puts {listed(absent)} in no group; name a group for every input, "
+            f"{file_name(place)} gives no group for {listed(absent)}; name one for every input, "
             f"or {how_to_drop(absent)}."
         )
     known = {*features, *ignored}
     unknown = [name for name in group_of if name not in known]
     if unknown:
         raise ValueError(
-            f"{file_name(place)} names {listed(unknown)}, not among the inputs of the table; "
-            "remove that from the file."
+            f"{file_name(place)} names {listed(unknown)}, which the table does not have as input; "
+            "remove it from the file."
         )
     return [group_of[name] for name in features]
 
 
 def _group_of(name: str, content: Any) -> dict[str, str]:
     if not isinstance(content, dict) or not content:
-        raise ValueError(f"{name} describes no groups; {FORM}.")
+        raise ValueError(f"{name} does not describe groups; {FORM}.")
     if all(isinstance(value, str) for value in content.values()):
         return content
     group_of: dict[str, str] = {}

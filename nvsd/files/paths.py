@@ -19,8 +19,8 @@ TEXTS = ("feature", "group", "kernel")
 
 
 def write_dataset(path: Any, dataset: xr.Dataset) -> None:
-    """Write a Dataset as netCDF, all of it or nothing."""
-    # HDF5 crashes the process when the disk is full; made in memory, writing can only fail.
+    """Write a Dataset as netCDF, completely or not at all."""
+    # HDF5 crashes the process when the disk is full. From memory, writing raises an error instead.
     content: Any = dataset.to_netcdf(engine="h5netcdf")
     with replacing(path) as temporary:
         temporary.write_bytes(content)
@@ -29,8 +29,8 @@ def write_dataset(path: Any, dataset: xr.Dataset) -> None:
 def read_path(path: Any) -> xr.Dataset:
     """Read a path, or the refit of a selection, that this library wrote.
 
-    Only the variables that belong to a path are read, and only as numbers and text; they are
-    checked, so that what comes back can be predicted with.
+    Only the variables that belong to a path are read, and only as numbers and text. They are
+    checked, so that the result can predict.
     """
     place = existing_file(path)
     try:
@@ -47,8 +47,8 @@ def read_path(path: Any) -> xr.Dataset:
         if dataset.attrs.get("title") == SELECTION.title:
             what = "it holds the candidates of a selection"
         raise ValueError(
-            f"{file_name(place)} is not a path ({what}); give what nvsd path, or nvsd select "
-            "--out, wrote."
+            f"{file_name(place)} is not a path ({what}); give a file that nvsd path, or nvsd "
+            "select --out, wrote."
         )
     problem = _damage(dataset)
     if problem:
@@ -58,7 +58,7 @@ def read_path(path: Any) -> xr.Dataset:
 
 def _load(place: Path) -> xr.Dataset:
     known = {*PATH.variables, *PATH.coordinates}
-    # Where this fails, h5netcdf would leave a file half open and complain about it at exit.
+    # If this fails, h5netcdf would leave the file half open and complain about it at exit.
     with h5py.File(place, "r") as raw:
         raw.attrs.get("_nc3_strict")
     with warnings.catch_warnings():
@@ -70,8 +70,8 @@ def _load(place: Path) -> xr.Dataset:
             size, limit = dataset.nbytes, machine.available_memory()
             if size > limit:
                 raise MemoryError(
-                    f"{file_name(place)} would need {size / 2**30:.1f} GiB of memory and there are "
-                    f"{limit / 2**30:.1f}; use a machine with more."
+                    f"{file_name(place)} would need {size / 2**30:.1f} GiB of memory but only "
+                    f"{limit / 2**30:.1f} are free; use a machine with more memory."
                 )
             return dataset.load()
 
@@ -93,9 +93,9 @@ def _damage(dataset: xr.Dataset) -> str | None:
     if "tau" in dataset.dims and not (np.diff(dataset["tau"].values) < 0).all():
         return "tau does not decrease"
     if not dataset["feature"].to_index().is_unique or dataset["feature"].dims != ("feature",):
-        return "the inputs have no distinct names"
+        return "the names of the inputs are not distinct"
     if dataset["kernel"].ndim or not (dataset["x_scale"] > 0).all():
-        return "the kernel or the scaling of the inputs is not one"
+        return "the kernel or the scaling of the inputs is not valid"
     try:
         kernel_of(dataset)
     except ValueError as error:

@@ -26,7 +26,7 @@ DECIMAL_COMMA = re.compile(r"\s*[-+]?\d+,\d+\s*")
 
 
 class Table(NamedTuple):
-    """Inputs X, the target y (n,) and how many rows were left out because a value was missing."""
+    """Inputs X, the target y (n,) and the number of rows left out for missing values."""
 
     X: Any
     y: Array
@@ -40,7 +40,7 @@ def read_table(path: Any, separator: str = ",", decimal: str = ".") -> Any:
     ----------
     path : path
     separator, decimal : str
-        Of CSV files: the character between columns, and the decimal point.
+        The character between columns, and the decimal point, of CSV files.
 
     Returns
     -------
@@ -66,25 +66,25 @@ def _csv(path: Path, separator: str, decimal: str) -> Any:
         raise ValueError(f"the separator is {separator!r}; give one character, as in ',' or ';'.")
     if decimal not in (".", ",") or decimal == separator:
         raise ValueError(
-            f"the decimal point is {decimal!r}; give '.' or ',', and another separator than that."
+            f"the decimal point is {decimal!r}; give '.' or ',', and a different separator."
         )
     options: dict[str, Any] = {"sep": separator, "encoding": "utf-8-sig", "low_memory": False}
     try:
         with warnings.catch_warnings():
-            # pandas only warns when it throws away fields beyond the header.
+            # pandas only warns when it drops fields beyond the header.
             warnings.simplefilter("error", pd.errors.ParserWarning)
             first = pd.read_csv(
                 path.absolute(), header=None, nrows=1, dtype=str, keep_default_na=False, **options
             )
-            # pandas would rename repeated columns; numbers stand in until they are checked.
+            # pandas would rename repeated columns, so they have numbers until they are checked.
             names = list(range(first.shape[1]))
             frame = pd.read_csv(
                 path.absolute(), header=0, names=names, index_col=False, decimal=decimal, **options
             )
     except UnicodeDecodeError as error:
-        raise ValueError(f"{file_name(path)} is no UTF-8 text; save it as UTF-8.") from error
+        raise ValueError(f"{file_name(path)} is not UTF-8 text; save it as UTF-8.") from error
     except pd.errors.ParserWarning as error:
-        _header(path, first.iloc[0].tolist(), separator)  # which may know why
+        _header(path, first.iloc[0].tolist(), separator)  # may give a better reason
         raise ValueError(
             f"the rows of {file_name(path)} have more fields than its header; "
             "give every column a name."
@@ -104,7 +104,7 @@ def _header(path: Path, names: list[str], separator: str) -> list[str]:
     if len(names) == 1 and others:
         raise ValueError(
             f"{file_name(path)} has one column, {quoted(names[0])}; if {others[0]!r} separates its "
-            f"columns, say so with --separator {'tab' if others[0] == chr(9) else repr(others[0])}."
+            f"columns, give --separator {'tab' if others[0] == chr(9) else repr(others[0])}."
         )
     return [name if name.strip() else f"{UNNAMED}{i}" for i, name in enumerate(names, 1)]
 
@@ -114,7 +114,7 @@ def _parquet(path: Path) -> Any:
         return pd.read_parquet(path.absolute(), engine="pyarrow")
     except ImportError as error:
         raise ValueError(
-            f"{file_name(path)} is a Parquet file, and pyarrow is not installed; run: "
+            f"{file_name(path)} is a Parquet file, but pyarrow is not installed; run: "
             "pip install pyarrow, or give a CSV file."
         ) from error
     except (OSError, ValueError, TypeError, NotImplementedError) as error:
@@ -144,7 +144,7 @@ def training_table(
     missing : {"refuse", "drop-rows"}
         What to do about missing values.
     constant : bool
-        Whether columns may be the same in every row: nothing is learnt from rows that only judge.
+        Whether columns may be constant; allowed in validation rows, which are not fitted.
     """
     dropped = list(dict.fromkeys(drop))
     for name in (target, *dropped):
@@ -153,8 +153,8 @@ def training_table(
         raise ValueError(f"{quoted(target)} is the target; drop other columns only.")
     inputs = [name for name in frame.columns if name != target and name not in dropped]
     if not inputs:
-        raise ValueError(f"there is no column beside the target {quoted(target)}; give inputs.")
-    # A row index that was saved along has no name; it must not become an input unnoticed.
+        raise ValueError(f"the target {quoted(target)} is the only column; give inputs too.")
+    # A saved row index has no name; it must not become an input unnoticed.
     unnamed = [name for name in inputs if name.startswith(UNNAMED)]
     if unnamed:
         number = unnamed[0].removeprefix(UNNAMED)
@@ -171,7 +171,7 @@ def training_table(
 
 
 def input_table(frame: Any, features: Sequence[str], *, missing: str = "refuse") -> Any:
-    """The columns that a model needs, in its order; the index is the number of each row."""
+    """The columns that a model needs, in its order; the index is the row number."""
     refuse_absent(frame, features)
     kept = _without_missing(_numeric(frame[list(features)], None), missing, None)
     if kept.empty:
@@ -190,7 +190,7 @@ def refuse_absent(frame: Any, features: Sequence[str]) -> None:
 
 
 def _numeric(frame: Any, target: str | None) -> Any:
-    """All columns as float64, missing values as NaN; the index is the number of each row."""
+    """All columns as float64, missing values as NaN; the index is the row number."""
     columns, text = {}, []
     for name in frame.columns:
         values = _floats(frame[name])
@@ -226,7 +226,7 @@ def _floats(column: Any) -> Array | None:
 
 
 def _is_number(column: Any) -> NDArray[np.bool_]:
-    """Which cells of a column of text or objects are numbers, or missing; dates are none."""
+    """Which cells of a column of text or objects are numbers or missing; dates are not numbers."""
     cells = column.astype(object)
     numbers = pd.to_numeric(cells, errors="coerce").notna().to_numpy()
     readable = np.array([isinstance(cell, (str, Real, Decimal)) for cell in cells], dtype=bool)
@@ -239,14 +239,14 @@ def _refuse_text(frame: Any, text: list[str], target: str | None) -> None:
     more = f" (and {count(len(text) - 1, 'other column')} of this kind)" if len(text) > 1 else ""
     inputs = [name for name in text if name != target]
     if DECIMAL_COMMA.fullmatch(str(first.iloc[row])):
-        what = "if commas are its decimal points, say so with --decimal ,"
+        what = "if its decimal points are commas, give --decimal ,"
     elif target is None or not inputs:
         what = "give numbers"
     else:
         what = f"code it as numbers, or {how_to_drop(inputs)}"
     raise ValueError(
         f"column {quoted(text[0])} holds {quoted(first.iloc[row], 40)} in row {row + 1}, which is "
-        f"no number{more}; {what}."
+        f"not a number{more}; {what}."
     )
 
 
@@ -280,7 +280,7 @@ def _refuse_constant(numbers: Any, target: str) -> None:
     if constant:
         verb, noun = ("is", "column") if len(constant) == 1 else ("are", "columns")
         raise ValueError(
-            f"the {noun} {listed(constant)} {verb} the same in every row, so that nothing can be "
+            f"the {noun} {listed(constant)} {verb} the same in every row, so nothing can be "
             f"learnt about {'it' if len(constant) == 1 else 'them'}; {how_to_drop(constant)}."
         )
 

@@ -15,16 +15,16 @@ from nvsd.files._words import listed, quoted
 
 @contextmanager
 def replacing(path: Any) -> Iterator[Path]:
-    """Give a temporary name in the same folder; at the end it takes the place of the path.
+    """Give a temporary name in the same folder; at the end that file replaces the path.
 
-    If anything fails before, the temporary file is removed and the old file stays as it was.
+    If anything fails before, the temporary file is removed and the old file stays unchanged.
 
     Examples
     --------
     >>> with replacing("path.png") as temporary:  # doctest: +SKIP
     ...     figure.savefig(temporary)
     """
-    # Through a symbolic link, the file it points to is replaced and not the link.
+    # For a symbolic link, the file that it points to is replaced, not the link.
     place = Path(os.path.realpath(check_output(path)))
     temporary = place.with_name(f".nvsd-{secrets.token_hex(6)}{place.suffix}")
     try:
@@ -40,13 +40,13 @@ def replacing(path: Any) -> Iterator[Path]:
 
 
 def write_text(path: Any, text: str) -> None:
-    """Write a text file as UTF-8, all of it or nothing."""
+    """Write a text file as UTF-8, completely or not at all."""
     with replacing(path) as temporary:
         temporary.write_text(text, "utf-8", newline="\n")
 
 
 def check_output(path: Any, suffixes: Sequence[str] = ()) -> Path:
-    """Refuse at once what could not be written at the end of a long run."""
+    """Refuse at once a file that could not be written at the end of a long run."""
     place = Path(path)
     if suffixes and place.suffix.lower() not in suffixes:
         raise ValueError(f"{quoted(place, 200)} must end in {listed(suffixes)}; rename it.")

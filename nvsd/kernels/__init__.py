@@ -1,4 +1,4 @@
-"""Kernels by family: three scalar functions each, on the geometry that the family gives."""
+"""Kernels by family: each is three scalar functions on the geometry of its family."""
 
 from __future__ import annotations
 

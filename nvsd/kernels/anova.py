@@ -7,8 +7,8 @@ S_m = 1 + e_1 + … + e_m and "−u" for "without unit u", for inputs a of u and
 
     ∂_a k = η_u ∂_aκ_u S_{q−1}(−u)         ∂_a∂'_b k = η_u η_v ∂_aκ_u ∂'_bκ_v S_{q−2}(−u, −v)
 
-and ∂_a∂'_b k = η_u ∂_a∂'_bκ_u S_{q−1}(−u) for two inputs of one unit. What is without a unit
-follows from e_s(−u) = e_s − z_u e_{s−1}(−u), so everything takes O(n² d q).
+and ∂_a∂'_b k = η_u ∂_a∂'_bκ_u S_{q−1}(−u) for two inputs of one unit. Polynomials without a unit
+follow from e_s(−u) = e_s − z_u e_{s−1}(−u), so everything takes O(n² d q).
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ class Anova(Kernel):
     Parameters
     ----------
     base : Kernel
-        Of one input: `Gaussian(1.0)`, `Matern52(1.0)`, ``Gaussian(1.0) + 0.5 * Linear()``, ….
+        For one input: `Gaussian(1.0)`, `Matern52(1.0)`, ``Gaussian(1.0) + 0.5 * Linear()``, ….
     order : int
         Largest number of units that interact, 1 to 4.
     weights : sequence of float, optional
         η ≥ 0, one per unit; all 1 by default. A unit of weight 0 is not part of the kernel.
     units : sequence, optional
-        One label per input; inputs with one label are a unit. By default each input is one.
+        One label per input; inputs with the same label form a unit. By default each input is one.
     levels : sequence of int, optional
-        For each input the number of its levels if it is a category, coded 0, 1, …; else 0.
+        Number of levels of each input that is a category, coded 0, 1, …; 0 for other inputs.
     """
 
     base: Kernel = BASE
@@ -64,7 +64,7 @@ class Anova(Kernel):
         if not isinstance(self.base, Kernel):
             raise ValueError(f"base = {self.base!r} is not a kernel; give one of nvsd.kernels.")
         if np.ndim(getattr(self.base, "width", 1.0)):
-            raise ValueError(f"base = {self.base!r} has several widths; give one, of one input.")
+            raise ValueError(f"base = {self.base!r} has several widths; give a single width.")
         if not is_number(self.order, Integral) or not 1 <= self.order <= LARGEST_ORDER:
             raise ValueError(f"order = {self.order!r} is not allowed; give 1 to {LARGEST_ORDER}.")
         object.__setattr__(self, "order", int(self.order))
@@ -76,7 +76,7 @@ class Anova(Kernel):
             object.__setattr__(self, "levels", _levels(self.levels, self.units))
 
     def _parts(self, d: int) -> list[tuple[float, Unit]]:
-        """Weight and inputs of every unit that has a weight."""
+        """Weight and inputs of every unit with a positive weight."""
         labels = tuple(map(str, range(d))) if self.units is None else self.units
         if len(labels) != d or (self.levels is not None and len(self.levels) != d):
             raise ValueError(f"units or levels do not fit {d} inputs; give one for each input.")
@@ -112,7 +112,7 @@ class Anova(Kernel):
                 for a, row in zip(unit.inputs, parts.mixed, strict=True):
                     for b, bend in zip(unit.inputs, row, strict=True):
                         L[a, :, b] += weight * bend
-                # With order 1 no two units interact: L is block-diagonal.
+                # With order 1 units do not interact, so L is block-diagonal.
                 for other in known[i + 1 :] if q > 1 else ():
                     self._cross(c, (eta, unit, parts), other, rest, L)
 
@@ -122,7 +122,7 @@ class Anova(Kernel):
     def _values(
         self, terms: list[tuple[float, Unit]], known: list[Known], X: Array, Y: Array
     ) -> Iterator[Array]:
-        """z_u of every unit, one at a time where nothing else is needed of them."""
+        """z_u of every unit, computed one at a time if nothing else is needed."""
         if known:
             yield from (eta * parts.value for eta, _, parts in known)
         else:
@@ -130,7 +130,7 @@ class Anova(Kernel):
                 yield eta * unit.parts(self.base, X, Y, False).value
 
     def _cross(self, c: float, one: Known, other: Known, rest: Polynomials, L: Array) -> None:
-        """The blocks of L between the inputs of two units, both ways."""
+        """The blocks of L between the inputs of two units, in both orders."""
         (eta_u, u, p), (eta_v, v, r) = one, other
         weight = c * eta_u * eta_v * sum(without(rest, eta_v * r.value)[: self.order - 1])
         for i, a in enumerate(u.inputs):
@@ -192,7 +192,7 @@ class Anova(Kernel):
             The centres x_j.
         alpha : (n,) array
         sets : sequence of sequences of int
-            Numbers of units: (2,) is a main effect, (0, 3) an interaction of two.
+            Indices of units: (2,) is a main effect, (0, 3) an interaction of two units.
 
         Returns
         -------
@@ -210,7 +210,7 @@ class Anova(Kernel):
     def total_effects(self, X: Array, alpha: Array) -> Array:
         """f minus f without unit u at the samples, (U, n), for f = Σ_j α_j k(x_j, ·).
 
-        Of X nothing is checked: it is float64, finite, and has the kernel's inputs.
+        X is not checked: it must be float64 and finite, and have the kernel's inputs.
         """
         units, q = self._all_units(X.shape[1]), self.order
         terms = [(eta, unit) for eta, unit in units if eta > 0]
@@ -223,7 +223,7 @@ class Anova(Kernel):
         return effects
 
     def _all_units(self, d: int) -> list[tuple[float, Unit]]:
-        """The units, those of weight 0 too."""
+        """All units, including those of weight 0."""
         ones = None if self.weights is None else (1.0,) * len(self.weights)
         units = [unit for _, unit in replace(self, weights=ones)._parts(d)]
         weights = (1.0,) * len(units) if self.weights is None else self.weights
@@ -275,7 +275,7 @@ def _levels(levels: Any, units: tuple[str, ...] | None) -> tuple[int, ...]:
     values = tuple(int(value) for value in levels)
     if any(value < 0 or value == 1 for value in values):
         raise ValueError(
-            f"levels = {levels!r} are not allowed; give 0 for numbers, else at least 2."
+            f"levels = {levels!r} are not allowed; give 0 for a number, at least 2 for a category."
         )
     shared = units is not None and any(
         n and units.count(u) > 1 for n, u in zip(values, units, strict=True)

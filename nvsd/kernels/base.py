@@ -19,22 +19,22 @@ from nvsd.kernels import blocks
 from nvsd.kernels.blocks import Array, Block
 from nvsd.kernels.products import AppliedProducts, Products, SumProducts
 
-N_NODES = 100  # of quadrature; their spacing of 0.2 resolves kernels down to that width
+N_NODES = 100  # quadrature nodes; their spacing of 0.2 resolves kernels down to that width
 
 
 @dataclass(frozen=True)
 class Kernel(ABC):
     """A positive semi-definite function k(x, x'), twice differentiable.
 
-    Kernels can be added (``k1 + k2``) and multiplied by positive numbers (``2.0 * k``), compare by
-    value, and travel as JSON text. Below, n and m are the rows of X and Y (Y=None means Y=X) and d
+    Kernels can be added (``k1 + k2``), multiplied by positive numbers (``2.0 * k``), compared by
+    value, and written as JSON text. Below, n and m are the rows of X and Y (Y=None means Y=X) and d
     is the number of inputs; derivatives are variable-major: row a*n + i is input a at x_i.
 
     Attributes
     ----------
     short_name : str
-        By which estimators and the command line know the class, made without arguments; "" if they
-        do not.
+        Name of the class, made without arguments, in estimators and on the command line; "" if it
+        has none there.
     """
 
     short_name: ClassVar[str] = ""
@@ -100,7 +100,7 @@ class Kernel(ABC):
             The centres x_j.
         alpha : (n,) or (n, k) array, optional
         beta : (d, n) or (d, n, k) array, optional
-            At least one of the two is needed; each of the k columns is a function.
+            Give alpha, beta or both; each of the k columns is a function.
         gradient : bool
             Whether the gradient is wanted.
 
@@ -136,13 +136,13 @@ class Kernel(ABC):
     def widened(self, factor: float | Array) -> Kernel:
         """Return the kernel with its width multiplied, by one factor or one per input."""
         raise ValueError(
-            f"{self!r} has no width to multiply; leave that out, or give a kernel that has one."
+            f"{self!r} has no width to multiply; give a kernel with a width, or no width factors."
         )
 
     def normal_mean(self, x: Array) -> tuple[Array, Array]:
         """m(x) = ∫ k(x, t) dN(t; 0, 1) and its derivative at (n,) points of one input.
 
-        By Gauss-Hermite quadrature, unless the kernel knows better.
+        By Gauss-Hermite quadrature, unless the kernel has a closed form.
         """
         t, w = quadrature()
         K, D = np.zeros((len(x), len(t))), np.zeros((1, len(x), len(t)))
@@ -182,14 +182,14 @@ class Kernel(ABC):
 
 @dataclass(frozen=True)
 class Sum(Kernel):
-    """k = k_1 + k_2 + ..., what ``k1 + k2`` makes; sums of sums are flattened."""
+    """k = k_1 + k_2 + ..., the result of ``k1 + k2``; sums of sums are flattened."""
 
     kernels: tuple[Kernel, ...]
 
     def __post_init__(self) -> None:
         kernels = tuple(self.kernels)
         if not kernels or not all(isinstance(kernel, Kernel) for kernel in kernels):
-            raise ValueError(f"{kernels!r} cannot be summed; give kernels, at least one.")
+            raise ValueError(f"{kernels!r} cannot be summed; give one or more kernels.")
         parts = (kernel.kernels if isinstance(kernel, Sum) else (kernel,) for kernel in kernels)
         object.__setattr__(self, "kernels", tuple(chain.from_iterable(parts)))
 
@@ -208,7 +208,7 @@ class Sum(Kernel):
         return f, grad
 
     def products(self, X: Array, factor: float = 1.0) -> Products:
-        """Those of all parts."""
+        """The products of all parts, summed."""
         return SumProducts([kernel.products(X, factor) for kernel in self.kernels])
 
     def restrict(self, features: ArrayLike) -> Kernel:
@@ -227,7 +227,7 @@ class Sum(Kernel):
 
 @dataclass(frozen=True)
 class Scaled(Kernel):
-    """k = factor * kernel with a positive factor, what ``2.0 * k`` makes."""
+    """k = factor * kernel with a positive factor, the result of ``2.0 * k``."""
 
     factor: float
     kernel: Kernel
@@ -247,7 +247,7 @@ class Scaled(Kernel):
         return self.factor * f, self.factor * grad
 
     def products(self, X: Array, factor: float = 1.0) -> Products:
-        """Those of the kernel, times the factor."""
+        """The products of the kernel, times the factor."""
         return self.kernel.products(X, factor * self.factor)
 
     def restrict(self, features: ArrayLike) -> Kernel:
@@ -255,7 +255,7 @@ class Scaled(Kernel):
         return Scaled(self.factor, self.kernel.restrict(features))
 
     def normal_mean(self, x: Array) -> tuple[Array, Array]:
-        """The factor times that of the kernel."""
+        """The mean and derivative of the kernel, times the factor."""
         mean, slope = self.kernel.normal_mean(x)
         return self.factor * mean, self.factor * slope
 

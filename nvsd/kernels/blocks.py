@@ -1,7 +1,7 @@
-"""Gram blocks of a kernel, and functions made of it, at points that are known to be sound.
+"""Gram blocks of a kernel, and functions made of it, at points that are known to be valid.
 
-This is what the library calls. Nothing is checked here: arrays are float64, finite, and of fitting
-shapes. The methods of `Kernel` with the same names check first, for users.
+The library itself calls these functions. They check nothing: arrays must be float64, finite, and of
+matching shapes. The methods of `Kernel` with the same names are for users and check first.
 
 Below, n and m are the rows of X and Y (Y=None means Y=X) and d is the number of inputs; derivatives
 are variable-major: row a*n + i is input a at x_i.

@@ -41,7 +41,7 @@ class Isotropic(Profile):
             raise ValueError(
                 f"there are {w.size} widths for {d} inputs; give one width, or one per input."
             )
-        # A shift changes no distance, but far from the origin products would lose digits.
+        # A shift leaves distances unchanged; far from the origin products would lose digits.
         centre = Y.mean(axis=0)
         U = (X - centre) / w
         V = U if Y is X else (Y - centre) / w

@@ -1,6 +1,6 @@
 """Products with the Gram blocks of a kernel at fixed points, in O(n²d) and without forming them.
 
-Of f = Σ_j α_j k(x_j, ·) + Σ_aj β_aj ∂_a k(x_j, ·), the values at the points are Kα + Dᵀβ and the
+For f = Σ_j α_j k(x_j, ·) + Σ_aj β_aj ∂_a k(x_j, ·), the values at the points are Kα + Dᵀβ and the
 gradient is Dα + Lβ.
 """
 
@@ -18,7 +18,7 @@ class Products(Protocol):
     """D and L at fixed points; α is (n,), β and the gradient are (d, n)."""
 
     def values(self, beta: Array) -> tuple[Array, Any]:
-        """Dᵀβ, and what `gradient` needs to know of β."""
+        """Dᵀβ, and what `gradient` needs to know about β."""
         ...
 
     def gradient(self, alpha: Array, of_beta: Any = None) -> Array:
@@ -27,7 +27,7 @@ class Products(Protocol):
 
 
 class AppliedProducts:
-    """By evaluation of f, for a kernel that offers nothing faster."""
+    """Products by evaluating f, for a kernel that has no faster way."""
 
     def __init__(self, kernel: Accumulates, X: Array, factor: float) -> None:
         self._kernel, self._X, self._factor = kernel, X, factor
@@ -47,13 +47,13 @@ class AppliedProducts:
 
 
 class SumProducts:
-    """A sum of kernels."""
+    """Products for a sum of kernels."""
 
     def __init__(self, parts: list[Products]) -> None:
         self._parts = parts
 
     def values(self, beta: Array) -> tuple[Array, list[Any]]:
-        """Dᵀβ, and what each part needs to know of β."""
+        """Dᵀβ, and what each part needs to know about β."""
         f, known = zip(*(part.values(beta) for part in self._parts), strict=True)
         return np.sum(f, axis=0), list(known)
 

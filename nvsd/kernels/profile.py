@@ -22,7 +22,7 @@ class Profile(Kernel):
         t = p (|z|^2 + |z'|^2) / 2 + q z.z'      isotropic p = 1, q = -1; dot product p = 0, q = 1
         dt/dx_a = (p z_a + q z'_a) / width_a     d^2 t / (dx_a dx'_b) = q 1[a = b] / width_a^2
 
-    and the chain rule gives all the rest.
+    and the chain rule gives the rest.
     """
 
     p: ClassVar[float]
@@ -37,7 +37,7 @@ class Profile(Kernel):
         """Return width (d,), z (n, d), z' (m, d) and t (n, m)."""
 
     def products(self, X: Array, factor: float = 1.0) -> Products:
-        """With the geometry and h', h'' kept."""
+        """Products that keep the geometry and h', h''."""
         return ProfileProducts(self, X, factor)
 
     def _accumulate(self, c: float, X: Array, Y: Array, K: Block, D: Block, L: Block) -> None:
@@ -53,7 +53,7 @@ class Profile(Kernel):
             if D is not None:
                 D[a] += h1 * S
             if L is not None:
-                # Only with h'' as the last factor is L exactly symmetric.
+                # L is exactly symmetric only if h'' is the last factor.
                 np.multiply(S[:, None], T, out=slab)
                 slab *= h2[:, None]
                 L[a] += slab
@@ -85,10 +85,10 @@ class Profile(Kernel):
 
 
 class ProfileProducts:
-    """k = h(t), with the geometry and h', h'' kept: three matrix products for both.
+    """Products for k = h(t): the geometry and h', h'' are kept, so both take three matrix products.
 
     With E_i = (q z_i, p) and B_j = (β_j, z_j·β_j), β and z divided by the width, the derivative of
-    t(x_i, x_j) along β_j is E_i·B_j; and h'B serves f and its gradient.
+    t(x_i, x_j) along β_j is E_i·B_j. Both f and its gradient use h'B.
     """
 
     def __init__(self, kernel: Profile, X: Array, factor: float) -> None:

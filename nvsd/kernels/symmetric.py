@@ -1,4 +1,4 @@
-"""Elementary symmetric polynomials of matrices, entry by entry, and what is left without one."""
+"""Elementary symmetric polynomials of matrices, entry by entry, with or without one of them."""
 
 from __future__ import annotations
 

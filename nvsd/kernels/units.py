@@ -1,4 +1,4 @@
-"""One kernel κ per unit: on one input, on the inputs of a group together, or on levels.
+"""One kernel κ per unit: on one input, on a group of inputs, or on the levels of a category.
 
 Every κ is orthogonal to constants and has mean diagonal 1, both under independent standard normal
 inputs (levels: under the uniform law). So weights of units are comparable, and f splits uniquely
@@ -32,7 +32,7 @@ class Parts(NamedTuple):
     ----------
     value : (n, m) array
     left, right : lists of (n, m) arrays
-        ∂κ/∂x_a and ∂κ/∂x'_a; empty if they were not asked for.
+        ∂κ/∂x_a and ∂κ/∂x'_a; empty if they were not requested.
     mixed : list of lists of (n, m) arrays
         ∂²κ/(∂x_a ∂x'_b).
     """
@@ -44,7 +44,7 @@ class Parts(NamedTuple):
 
 
 class Law(NamedTuple):
-    """Of one input of a base kernel under the standard normal law: ∫m, ∫κ₀(x, x) and ∫m²."""
+    """∫m, ∫κ₀(x, x) and ∫m² of a base kernel of one input, under the standard normal law."""
 
     mean: float
     diagonal: float
@@ -53,7 +53,7 @@ class Law(NamedTuple):
 
 @lru_cache(maxsize=64)
 def normal_law(base: Kernel) -> Law:
-    """The numbers of this base."""
+    """The integrals of this base."""
     t, w = quadrature()
     m, _ = base.normal_mean(t)
     diagonal = [blocks.K(base, np.array([[x]]))[0, 0] for x in t]
@@ -62,26 +62,26 @@ def normal_law(base: Kernel) -> Law:
 
 @dataclass(frozen=True)
 class Unit:
-    """The inputs of a unit, and how many levels it has if it is a category (0: numbers)."""
+    """The inputs of a unit, and its number of levels if it is a category (else 0)."""
 
     inputs: tuple[int, ...]
     levels: int = 0
 
     def parts(self, base: Kernel, X: Array, Y: Array, derivatives: bool) -> Parts:
-        """κ between the points, with its derivatives if they are asked for."""
+        """κ between the points, with its derivatives if requested."""
         if self.levels:
             return self._category(X, Y, derivatives)
         law, p = normal_law(base), len(self.inputs)
         full = _product([_axis(base, X[:, [a]], Y[:, [a]], derivatives) for a in self.inputs])
         c, g = law.diagonal**p, law.mean**p
-        if g <= EPS * c:  # orthogonal to constants already, as a linear kernel
+        if g <= EPS * c:  # already orthogonal to constants, like a linear kernel
             return _combined(full, full, 1.0 / c, 0.0)
         mean = _product([_mean(base, X[:, a], Y[:, a], derivatives) for a in self.inputs])
         c -= law.square**p / g
         return _combined(full, mean, 1.0 / c, -1.0 / (c * g))
 
     def _category(self, X: Array, Y: Array, derivatives: bool) -> Parts:
-        """1 on equal levels, made orthogonal to constants; it has no slope."""
+        """1 on equal levels, made orthogonal to constants; its derivatives are 0."""
         a, share = self.inputs[0], 1.0 / self.levels
         value = ((X[:, a, None] == Y[:, a]) - share) / (1.0 - share)
         none = [np.zeros_like(value)] if derivatives else []

@@ -1,4 +1,4 @@
-"""A kernel on squashed inputs: far values come nearer, so that no prediction explodes there."""
+"""A kernel on squashed inputs: extreme values are pulled in, so predictions stay moderate there."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 from nvsd.kernels.base import Kernel
 from nvsd.kernels.blocks import Array, Block
 
-KNEE = 2.5  # standardised inputs are left alone up to here: 98.8 % of a normal input
-EDGE = 4.0  # and never pass this
+KNEE = 2.5  # standardised inputs stay unchanged up to here: 98.8 % of a normal input
+EDGE = 4.0  # squashed inputs never exceed this
 
 
 def squash(u: Array) -> Array:
@@ -28,9 +28,9 @@ def squash_slope(u: Array) -> Array:
 
 @dataclass(frozen=True)
 class Warped(Kernel):
-    """k(x, x') = kernel(t(x), t(x')), t squashing every input: for standardised inputs.
+    """k(x, x') = kernel(t(x), t(x')), where t squashes each of the standardised inputs.
 
-    Up to 2.5 standard deviations t(x) = x; beyond, it bends and never passes 4.
+    Up to 2.5 standard deviations t(x) = x; beyond, t bends and never exceeds 4.
     """
 
     kernel: Kernel

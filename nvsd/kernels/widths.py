@@ -12,15 +12,15 @@ from nvsd.data.checks import check_points, is_number
 from nvsd.kernels.blocks import Array
 
 N_NEIGHBOURS = 20  # as in the paper
-ASKED = 2000  # rows whose neighbours give the median: it is known to a percent then
+ASKED = 2000  # rows whose neighbours give the median, which is then accurate to a percent
 
 
 def neighbour_width(X: ArrayLike, n_neighbours: int = N_NEIGHBOURS) -> float:
     """Median distance over the nearest 20 neighbours of every row, the paper's rule for a width.
 
-    A row is not its own neighbour, but its repeats are, at distance zero; with fewer rows than
-    ``n_neighbours`` all the others count. Above 2000 rows an evenly spaced subsample of 2000 rows
-    is asked for its neighbours among all rows.
+    A row is not its own neighbour, but its repeats are, at distance zero. With fewer rows than
+    ``n_neighbours`` all other rows count. Above 2000 rows the median is taken over an evenly spaced
+    subsample of 2000 rows, with neighbours among all rows.
     """
     X = check_points(X)
     if not is_number(n_neighbours, Integral) or n_neighbours < 1:
@@ -38,7 +38,7 @@ def median_distance(X: Array, n_neighbours: int = N_NEIGHBOURS) -> float:
     width = float(np.median(distances[:, 1:]))
     if width == 0:
         raise ValueError(
-            f"the median distance over the nearest {others} rows is 0, as most rows of X repeat; "
-            "drop the repeats, or choose the width yourself."
+            f"the median distance over the nearest {others} rows is 0, because most rows of X are "
+            "repeats; drop the repeats, or give a width."
         )
     return width

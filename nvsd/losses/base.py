@@ -24,9 +24,9 @@ class Loss(ABC):
     Attributes
     ----------
     short_name : str
-        By which estimators and the command line know the class; "" if they do not.
+        Name of the class in estimators and on the command line; "" if it has none there.
     measure : str
-        What its mean over held-out data is called.
+        Name of its mean over held-out data.
     """
 
     short_name: ClassVar[str] = ""
@@ -46,7 +46,7 @@ class Loss(ABC):
 
     @abstractmethod
     def origin(self, y: Array) -> float:
-        """The constant of least loss, which is taken off first and added to predictions."""
+        """The constant of least loss; it is subtracted from y first and added to predictions."""
 
     def value(self, y: Array, F: Array) -> Array:
         """The mean over the samples."""
@@ -74,9 +74,9 @@ class Loss(ABC):
 class QuadraticLoss(Loss):
     """ℓ(y, f) = (c/2) (f − y)², with a constant curvature c > 0.
 
-    Everything that a representation needs of it is c: the part of the objective without the penalty
-    is ½θᵀAθ − bᵀθ + const with A = 2νI + (c/n)ΦᵀΦ and b = (c/n)Φᵀy, and its minimiser in the RKHS
-    solves (K + shift I)α = y, with residuals y − f = shift α.
+    A representation needs only c: the objective without the penalty is ½θᵀAθ − bᵀθ + const with
+    A = 2νI + (c/n)ΦᵀΦ and b = (c/n)Φᵀy, and its minimiser in the RKHS solves (K + shift I)α = y,
+    with residuals y − f = shift α.
     """
 
     @property
@@ -85,7 +85,7 @@ class QuadraticLoss(Loss):
         """The second derivative c of ℓ in f."""
 
     def shift(self, n: int, nu: float) -> float:
-        """2νn/c: what kernel ridge adds to the diagonal of K."""
+        """2νn/c, which kernel ridge adds to the diagonal of K."""
         return 2.0 * nu * n / self.curvature
 
     def pointwise(self, y: Array, F: Array) -> Array:
@@ -105,7 +105,7 @@ class QuadraticLoss(Loss):
         return self.of_residuals(F - y)
 
     def of_residuals(self, R: Array) -> Array:
-        """(c/2n)‖r‖² for each row r; where residuals are known, their digits are kept."""
+        """(c/2n)‖r‖² for each row r; starting from known residuals keeps their digits."""
         squares = R @ R if R.ndim == 1 else np.einsum("...i,...i->...", R, R)
         return np.asarray(0.5 * self.curvature * squares / R.shape[-1])
 

@@ -26,10 +26,10 @@ class Penalty(ABC):
     Attributes
     ----------
     short_name : str
-        By which estimators and the command line know the class; "" if they do not.
+        Name of the class in estimators and on the command line; "" if it has none there.
     checks : mapping
-        For each field a function that returns what was given as it is to be kept, or refuses it. A
-        field without one is kept as it is.
+        For each field a function that returns the value to keep, or refuses it. A field without a
+        function is kept as given.
     along : str
         The field along which `split` divides; "" if there is none.
     """
@@ -45,13 +45,13 @@ class Penalty(ABC):
                 object.__setattr__(self, field.name, check(plain(getattr(self, field.name))))
 
     def bind(self, features: Features) -> BoundPenalty:
-        """The penalty on these features: their names, or how many there are (x0, x1, ...)."""
+        """The penalty on these features, given by name or by their number (x0, x1, ...)."""
         return self._bind(resolve_names(features))
 
     def split(self) -> tuple[Penalty, ...]:
-        """One penalty for each value of the field `along`; this one alone if there are not several.
+        """One penalty for each value of the field `along`; only this one if there is one value.
 
-        Several come back as a dimension of the result.
+        Several values become a dimension of the result.
         """
         values = getattr(self, self.along) if self.along else None
         if not isinstance(values, tuple):
@@ -64,9 +64,9 @@ class Penalty(ABC):
         return [bound.group_names[g] for g in bound.labels]
 
     def reweighted(self, norms: NDArray[np.float64], features: Features, floor: float) -> Penalty:
-        """The penalty with adaptive weights, 1 / (norm + floor) for norms over the largest.
+        """The penalty with adaptive weights 1 / (norm + floor), norms relative to the largest.
 
-        A group g of p_g features has the weight p_g / (norm_g + floor). They take the place of the
+        A group g of p_g features has the weight p_g / (norm_g + floor). These weights replace the
         penalty's own weights.
         """
         bound = self.split()[0].bind(features)

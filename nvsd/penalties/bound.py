@@ -21,7 +21,7 @@ Array = NDArray[np.float64]
 def block_norms(Z: Array) -> Array:
     """Euclidean norms over the last axis: (k, d, rows) -> (k, d), or (d, rows) -> (d,).
 
-    Neither overflows nor underflows: the blocks whose sum of squares does are scaled first.
+    Does not overflow or underflow: blocks whose sum of squares would do so are scaled first.
     """
     squares = np.einsum("...m,...m->...", Z, Z)
     norms: Array = np.sqrt(squares)
@@ -49,7 +49,7 @@ def _column(number: float | Array) -> Array:
 class BoundPenalty:
     """J(z) = sum_a v_a |z_a| + sum_g w_g |z_g| + c |z|^2, with the groups g a partition of 1..d.
 
-    The fields are v (d,), w (G,), the group 0..G-1 of each feature (every group has one), c, and
+    The fields are v (d,), w (G,), the group 0..G-1 of each feature (no group is empty), c, and
     the names of the groups; v, w, c >= 0. `value`, `shrinkage`, `gauge` and `conjugate` take block
     norms R of shape (k, d), or (d,) for a single point; `prox` and `feasible` take the blocks
     themselves. `step` and `tau` are one number, or one per point.
@@ -77,7 +77,7 @@ class BoundPenalty:
         -----
         Soft-threshold each feature, then each group, then divide by 1 + 2 step c: the paper's
         Proposition 4 for the lasso, the group lasso and the elastic net, and their composition for
-        the sparse group lasso. What is below its threshold gets exactly 0.
+        the sparse group lasso. A norm below its threshold gives exactly 0.
         """
         v, w, step = self.feature_weights, self.group_weights, _column(step)
         with np.errstate(over="ignore"):
@@ -98,8 +98,8 @@ class BoundPenalty:
         Notes
         -----
         c = 0: 0 where gauge(u) <= tau, up to 1e-12 of tau for rounding, and inf elsewhere.
-        c > 0: |u - ball|^2 / (4 tau c), the distance being that to the dual ball of tau N, with N
-        the part of J without c. It does not rely on `shrinkage`: certificates judge that too.
+        c > 0: |u - ball|^2 / (4 tau c), where |u - ball| is the distance to the dual ball of tau N
+        and N is J without c. It does not use `shrinkage`, because certificates check that too.
         """
         if self.ridge == 0:
             return np.where(self.gauge(R) <= tau * (1 + DUAL_BALL), 0.0, np.inf)
@@ -117,8 +117,8 @@ class BoundPenalty:
         -----
         In each group t is the root of |(R_a - v_a t)_+| = w_g t. The difference is convex and
         decreasing, so Newton's method climbs to the root from any t below it, here from
-        max_a R_a / (v_a + w_g). With w = 0 or v = 0 the root is known. A block that is not zero and
-        has no weight gives inf.
+        max_a R_a / (v_a + w_g). With w = 0 or v = 0 the root is known. A nonzero block without
+        weight gives inf.
         """
         v, w = self.feature_weights, self.group_weights
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
@@ -141,7 +141,7 @@ class BoundPenalty:
                 t = higher
 
     def feasible(self, U: Array, tau: Array) -> Array:
-        """Undo by a factor just below 1 what rounding has put outside the domain of (tau J)*.
+        """Scale u by a factor just below 1 if rounding has moved it out of the domain of (tau J)*.
 
         U is (k, d, rows) and tau (k,). With c > 0 every u is in the domain.
         """
@@ -168,7 +168,7 @@ class BoundPenalty:
         return replace(self, ridge=0.0)
 
     def _group_norms(self, R: Array) -> Array:
-        """Norms over each group, scaled by its largest entry: the squares stay in range."""
+        """Norms over each group, scaled by its largest entry so that the squares stay in range."""
         largest = self._reduce(np.maximum.reduceat, R)
         unit = _ratio(R, largest[..., self.labels])
         return largest * np.sqrt(self._reduce(np.add.reduceat, unit * unit))

@@ -22,12 +22,12 @@ from nvsd.penalties.parsing import (
 
 
 def checked_mu(mu: Any) -> float | tuple[float, ...]:
-    """One share, or several that differ."""
+    """One share, or several distinct ones."""
     if isinstance(mu, Real):
         return checked_share(mu, "mu")
     values = tuple(checked_share(one, "mu") for one in listed(mu, "mu"))
     repeated = [value for i, value in enumerate(values) if value in values[:i]]
-    refuse(repeated, "the values of mu must be distinct, but there are several")
+    refuse(repeated, "the values of mu must be distinct; remove the repeats of")
     return values
 
 

@@ -18,11 +18,11 @@ class GroupLasso(Penalty):
     Parameters
     ----------
     groups : sequence or mapping
-        One label per feature, or {group name: features}, the features by name or, as integers, by
-        position. Each feature is in exactly one group; groups need not be consecutive.
+        One label per feature, or {group name: features}. Features are given by name or, as
+        integers, by position. Each feature is in exactly one group; groups need not be consecutive.
     weights : sequence or mapping, optional
         w >= 0, one per group in the order in which the groups first appear, or {group name: weight}
-        for some; the others have their size p_g, as in the paper.
+        for some groups; other groups are weighted by their size p_g, as in the paper.
     """
 
     groups: Groups

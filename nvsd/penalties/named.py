@@ -16,7 +16,7 @@ def penalty_names() -> dict[str, type[Penalty]]:
 
 
 def penalty_by_name(name: object, groups: Groups | None, share: float | None) -> Penalty:
-    """The penalty of this name, with groups and the share of its norms where it has these."""
+    """The penalty of this name, with groups and the share of its norms if it takes them."""
     kind = by_name("penalty", name, penalty_names(), "a penalty of nvsd.penalties, or ")
     known = {field.name for field in fields(kind)}
     given: dict[str, Any] = {}

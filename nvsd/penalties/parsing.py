@@ -21,7 +21,7 @@ Weights = Sequence[float] | Mapping[str, float]
 
 
 class FrozenDict(dict[str, Any]):
-    """A dict that is never changed and therefore may be hashed."""
+    """A dict that is never changed and so can be hashed."""
 
     def __hash__(self) -> int:  # type: ignore[override]
         return hash(frozenset(self.items()))
@@ -100,14 +100,14 @@ def checked_share(value: Any, what: str) -> float:
 
 
 def plain(values: Any) -> Any:
-    """A DataArray as a Series, an array without dimensions as a number; all else as it is."""
+    """A DataArray as a Series, an array without dimensions as a number; the rest unchanged."""
     if isinstance(values, xr.DataArray):
         values = values.to_series() if values.ndim == 1 else values.values
     return values.item() if isinstance(values, np.ndarray) and values.ndim == 0 else values
 
 
 def listed(values: Any, what: str) -> list[Any]:
-    """The elements of something that holds at least one."""
+    """The elements as a list; refuse what is not a list, and an empty one."""
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise ValueError(f"{what} is {values!r}; give a list.")
     if not (result := list(values)):
@@ -122,7 +122,7 @@ def refuse(items: Sequence[object], reason: str) -> None:
 
 
 def _by_name(values: Any) -> Any:
-    """A pandas Series as a dict, unless its index only counts; all else as it is."""
+    """A pandas Series as a dict, unless its index is 0, 1, ...; the rest unchanged."""
     index = getattr(values, "index", None)
     if isinstance(values, Sequence | Mapping) or index is None or callable(index):
         return values

@@ -1,9 +1,9 @@
 """Pictures of a path, a selection and a fitted function.
 
-Every function takes ``ax=`` and returns an Axes; matplotlib is imported when one is called. Colours
-can be told apart by colour-blind readers. Names of inputs are shown as they are (a dollar sign
-starts no formula), very long ones shortened; where there are too many to read, the strongest are
-named and the others drawn in grey.
+Every function takes ``ax=`` and returns an Axes; matplotlib is imported when one is called. The
+colours suit colour-blind readers. Names of inputs are shown unchanged (a dollar sign does not start
+a formula), except that very long names are shortened. If there are too many to read, the strongest
+are named and the others drawn in grey.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-# Okabe and Ito's colours, without the yellow that vanishes on white.
+# Okabe and Ito's colours, without the yellow, which is hard to see on white.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#6A51A3")
 GREY = "#B8B8B8"
 INK = "#333333"
@@ -37,7 +37,7 @@ def new_axes(ax: Axes | None, size: tuple[float, float] = (7.0, 4.5)) -> Axes:
 
 
 def tidy(ax: Axes) -> None:
-    """Leave out what carries no information."""
+    """Remove the spines that carry no information."""
     ax.spines[["top", "right"]].set_visible(False)
     ax.tick_params(labelsize=9)
 
@@ -52,7 +52,7 @@ def label(name: object, longest: int = LONGEST) -> str:
 
 
 def labels(names: Iterable[object], longest: int = LONGEST) -> list[str]:
-    """Names as labels; those that shortening makes equal get their number."""
+    """Names as labels; names that become equal when shortened get a number."""
     texts = [label(name, longest) for name in names]
     return [
         f"{text} #{number}" if texts.count(text) > 1 else text
@@ -61,7 +61,7 @@ def labels(names: Iterable[object], longest: int = LONGEST) -> list[str]:
 
 
 def colour(index: int) -> str:
-    """Colour number index, from the start again after the last."""
+    """The colour with this index; after the last colour they repeat."""
     return PALETTE[index % len(PALETTE)]
 
 
@@ -95,14 +95,14 @@ def end_labels(ax: Axes, y: Array, texts: Sequence[str], colours: Sequence[str])
     height = ax.get_window_extent().height / ax.get_figure(root=True).dpi * 72  # type: ignore[union-attr]
     places = spread(ends, 10.5 / height, 0.0, 1.0)
     for text, end, place, shade in zip(texts, ends, places, colours, strict=True):
-        # The slanted piece stays short of the text, so that no connector crosses a name.
+        # The slanted piece ends before the text, so that no connector crosses a name.
         way = [1.0, 1.008, 1.032, 1.04], [end, end, place, place]
         ax.plot(*way, color=shade, lw=0.6, transform=ax.transAxes, clip_on=False)
         ax.text(1.045, place, text, transform=ax.transAxes, fontsize=8.5, va="center", color=shade)
 
 
 def write_legend(ax: Axes, handles: Sequence[Any], texts: Sequence[str], **place: Any) -> None:
-    """A legend whose texts may start with an underscore, which matplotlib would leave out."""
+    """A legend that also shows texts with a leading underscore, which matplotlib leaves out."""
     if not handles:
         return
     legend = ax.legend(handles, [str(i) for i in range(len(texts))], fontsize=8.5, **place)
@@ -126,7 +126,7 @@ def legend_below(ax: Axes, handles: Sequence[Any], texts: Sequence[str]) -> None
 
 
 def one_path(path: Any) -> xr.Dataset:
-    """Refuse what is not a path, or more than one."""
+    """Refuse anything but a single path."""
     if not isinstance(path, xr.Dataset) or "derivative_norm" not in path or "tau" not in path.dims:
         raise ValueError("this is not a path over tau; give the Dataset that nvsd_path returned.")
     if "mu" in path.dims:
@@ -136,7 +136,7 @@ def one_path(path: Any) -> xr.Dataset:
 
 
 def tau_axis(ax: Axes, taus: Array) -> None:
-    """Large τ left, as in the paths of glmnet and scikit-learn: inputs enter from left to right."""
+    """Large τ on the left, as in glmnet and scikit-learn: inputs enter from left to right."""
     positive = taus[taus > 0]
     if len(positive) == len(taus):
         ax.set_xscale("log")
@@ -170,7 +170,7 @@ def count_axis(ax: Axes, taus: Array, counts: Array) -> None:
 
 
 def nearest(taus: Array, chosen: float) -> int:
-    """The number of the τ next to the chosen one."""
+    """The index of the τ nearest to the chosen one."""
     if not 0 <= float(chosen) < np.inf:
         raise ValueError(f"chosen = {chosen!r} is not a tau; give a finite number >= 0.")
     return int(np.argmin(np.abs(taus - float(chosen))))
@@ -179,7 +179,7 @@ def nearest(taus: Array, chosen: float) -> int:
 def mark_tau(
     ax: Axes, taus: Array, index: int, counts: Array | None = None, at: float | None = None
 ) -> None:
-    """A line at a τ, named in the legend."""
+    """A line at a τ, labelled in the legend."""
     text = f"chosen τ = {taus[index]:.3g}"
     if counts is not None:
         text += f" ({int(counts[index])} input{'' if counts[index] == 1 else 's'})"

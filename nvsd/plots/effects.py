@@ -1,4 +1,4 @@
-"""What f does along one input, and along two."""
+"""How f changes along one input, and along two."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from nvsd.results.schema import in_column_order
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-FLAT = 1e-9  # parts of the values, or slopes, that are rounding
+FLAT = 1e-9  # relative differences of values or slopes that count as rounding
 
 
 def plot_effect(
@@ -35,21 +35,21 @@ def plot_effect(
     """The effect of one input: f along it, one line for each of some samples, and their mean.
 
     Every thin line is f with the other inputs held at the values of one sample; if the lines are
-    not parallel, the effect depends on the other inputs. Below, the derivative ∂f/∂x along the same
-    lines. Ticks at the bottom are the samples; the line runs over the central 98 % of them.
+    not parallel, the effect depends on the other inputs. The panel below shows the derivative ∂f/∂x
+    along the same lines. Ticks at the bottom are the samples; the lines cover the central 98 %.
 
     Parameters
     ----------
     model : Selection, fitted estimator, or Dataset of one τ
-        Whatever predicts: the result of `nvsd.select`, an estimator, ``path.isel(tau=20)``.
+        Anything that predicts: the result of `nvsd.select`, an estimator, ``path.isel(tau=20)``.
     X : (n, d) array or DataFrame
         Samples.
     feature : str, int or float
-        Name of the input, which may be a number, or its place among the columns.
+        Name of the input (which may be a number), or its column index.
     derivative : bool
         Whether to draw the derivative in a panel below.
     n_curves : int
-        How many samples are drawn and averaged at most.
+        Largest number of samples to draw and average.
     n_points : int
         Points on each line.
     random_state : int
@@ -108,7 +108,7 @@ def plot_pair(
     features : two of str, int or float
         The inputs along the horizontal and the vertical axis.
     n_rows : int
-        How many samples give the other inputs their values.
+        Number of samples that give the other inputs their values.
     n_points : int
         Points along each axis.
 
@@ -142,15 +142,15 @@ def plot_pair(
 
 @dataclass(frozen=True)
 class Function:
-    """A fitted function as the plots need it: f (m,) and its gradient (d, m) at points (m, d)."""
+    """A fitted function for the plots: f (m,) and its gradient (d, m) at points (m, d)."""
 
     features: tuple[str, ...]
     predict: Callable[[Array], Array]
     gradient: Callable[[Array], Array]
-    named: bool = True  # whether the names are those of columns
+    named: bool = True  # whether the names are column names
 
     def index(self, feature: Any) -> int:
-        """The number of an input that is given by name or number."""
+        """The index of an input that is given by name or number."""
         found, d = find_column(feature, self.features, from_end=True), len(self.features)
         if found is not None:
             return found
@@ -166,7 +166,7 @@ class Function:
         points = check_points(take_columns(X, self.features) if self.named else X)
         if points.shape[1] != len(self.features):
             raise ValueError(
-                f"X has {points.shape[1]} columns and the model {len(self.features)} inputs; "
+                f"X has {points.shape[1]} columns but the model has {len(self.features)} inputs; "
                 "give the same inputs."
             )
         return points
@@ -208,7 +208,7 @@ def _estimator_function(model: Any) -> Function:
         return Function(tuple(names), model.predict, lambda X: model.predict_gradient(X).T, False)
     from pandas import DataFrame
 
-    # An estimator that was fitted with names warns about points without.
+    # An estimator that was fitted with names warns about points without names.
     return Function(
         tuple(map(str, names)),
         lambda X: np.asarray(model.predict(DataFrame(X, columns=names))),
@@ -239,7 +239,7 @@ def _curves(ax: Axes, grid: Array, values: Array, shade: str) -> None:
 
 
 def _below(ax: Axes) -> Axes:
-    """A panel below, taken from the room of the axes given."""
+    """A panel below, in space taken from the given axes."""
     figure = ax.get_figure(root=False)
     assert figure is not None
     slot = ax.get_subplotspec()

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 NAMED = 30  # with more inputs than this the axis is compressed
-LINEAR = 10  # from this many inputs on, and fewer are named
+LINEAR = 10  # the compression starts at this number of inputs, and fewer are named
 
 
 class Errors(NamedTuple):
-    """Error over τ, with what else is known: its standard error, how many inputs, the τ chosen."""
+    """Error over τ and, if known, its standard error, the numbers of inputs and the chosen τ."""
 
     taus: Array
     error: Array
@@ -50,10 +50,10 @@ def plot_error(results: Any, *, chosen: float | None = None, ax: Axes | None = N
     Parameters
     ----------
     results : fitted NVSDRegressorCV, or Dataset
-        A Dataset has `error` and, if there is a band, `error_se`, both over tau. Where μ, ν or
-        widths were compared too, the slice with the least error is drawn.
+        A Dataset has `error` and, for the band, `error_se`, both over tau. If μ, ν or widths were
+        also compared, the slice with the least error is drawn.
     chosen : float, optional
-        A τ to mark; by default that of the estimator.
+        A τ to mark; by default the choice of the estimator.
     ax : Axes, optional
 
     Returns
@@ -86,7 +86,7 @@ def plot_error(results: Any, *, chosen: float | None = None, ax: Axes | None = N
 
 
 def _errors(results: Any) -> Errors:
-    """Error over τ alone: of several μ, ν or widths, the slice that holds the least error."""
+    """Error over τ alone; of several μ, ν or widths, the slice with the least error."""
     chosen = None
     if not isinstance(results, xr.Dataset):
         chosen = getattr(results, "tau_", None)
@@ -137,8 +137,8 @@ def _log_if_wide(ax: Axes, values: Array, lowest: Array) -> None:
 def plot_elimination(history: Any, *, ax: Axes | None = None) -> Axes:
     """Error on held-out data against the number of inputs that are left.
 
-    One line for each method that proposed candidates: the best of each size. Beside each number
-    stands the input, or group, that was dropped next in the sequence that the winner belongs to.
+    Each method that proposed candidates has one line: its best candidate of each size. Beside each
+    number is the input, or group, that was dropped next in the sequence of the winner.
 
     Parameters
     ----------
@@ -198,7 +198,7 @@ def _best_of_size(steps: Any, size: Array, error: Array) -> list[int]:
 
 
 def _size_axis(ax: Axes, size: Array, dropped: dict[int, str]) -> None:
-    """Number of inputs, and which of them is dropped next; compressed where there are many."""
+    """Number of inputs, and which one is dropped next; compressed if there are many."""
     top = int(size.max())
     if top > NAMED:
         ax.set_xscale("symlog", linthresh=LINEAR, linscale=1.3)
@@ -211,7 +211,7 @@ def _size_axis(ax: Axes, size: Array, dropped: dict[int, str]) -> None:
     ax.set_xticks(ticks, texts, rotation=90 if dropped else 0)
     ax.set_xticks([], minor=True)
     ax.set_xlim(int(size.min()) - 0.5, top * 1.1 if top > NAMED else top + 0.5)
-    after = "   (beside it: the one dropped next)" if dropped else ""
+    after = "   (beside it: the input dropped next)" if dropped else ""
     ax.set_xlabel(f"number of inputs left{after}", fontsize=9.5)
 
 

@@ -28,7 +28,7 @@ def plot_predictions(
     observed, predicted : (n,) arrays
         Preferably of samples that were not used for the fit.
     name : str
-        What y is, for the labels.
+        Name of y, for the labels.
     ax : Axes, optional
 
     Returns

@@ -52,16 +52,16 @@ def plot_path(
     """Derivative norms ‖∂_a f‖ of all inputs against τ.
 
     Large τ is on the left, so that inputs enter from left to right. The strongest inputs are named
-    at the end of their lines. With groups, colours tell the groups; otherwise the named inputs.
+    at the end of their lines. Colours show the groups or, without groups, the named inputs.
 
     Parameters
     ----------
     path : Dataset
-        What `nvsd_path` returned; for several μ, one of them: ``path.sel(mu=0.5)``.
+        The result of `nvsd_path`; of several μ, one: ``path.sel(mu=0.5)``.
     chosen : float, optional
         A τ to mark; the strongest inputs are then those at this τ.
     n_labels : int
-        How many inputs are named at most.
+        Largest number of inputs to name.
     ax : Axes, optional
         Where to draw; by default a new figure.
 
@@ -83,7 +83,7 @@ def plot_path(
         strength = norms[index]
     named = _strongest(strength, norms, n_labels)
     shades = _shades(path, named, strength)
-    # The strongest lines last, on top of the others.
+    # The strongest lines are drawn last, on top of the others.
     for a in np.argsort(strength):
         ax.plot(
             taus, norms[:, a], color=shades.colours[a], ls=shades.styles[a],
@@ -113,7 +113,7 @@ def _finish(ax: Axes, shades: Shades, taus: Array, counts: Array | None) -> None
 
 
 def _strongest(strength: Array, norms: Array, n_labels: int) -> list[int]:
-    """The inputs to name: those on at the τ that counts, or if none is, along the path."""
+    """The inputs to name: the strongest at the relevant τ, or along the path if none is on."""
     overall = norms.mean(axis=0)
     order = np.lexsort((-overall, -strength))[: max(0, int(n_labels))]
     on = strength > 0 if strength.any() else overall > 0
@@ -121,7 +121,7 @@ def _strongest(strength: Array, norms: Array, n_labels: int) -> list[int]:
 
 
 def _shades(path: xr.Dataset, named: list[int], strength: Array) -> Shades:
-    """Colours by group where there are groups, else one for each input that is named."""
+    """Colours by group if there are groups, otherwise one for each named input."""
     d = path.sizes["feature"]
     groups = groups_of(path)
     colours, styles = [GREY] * d, ["-"] * d
@@ -156,11 +156,11 @@ def plot_support(
     Parameters
     ----------
     path : Dataset
-        What `nvsd_path` returned; for several μ, one of them.
+        The result of `nvsd_path`; of several μ, one.
     chosen : float, optional
         A τ to mark.
     n_features : int
-        How many inputs are shown at most: the first to enter.
+        Largest number of inputs to show: the first to enter.
     ax : Axes, optional
 
     Returns
@@ -194,7 +194,7 @@ def _heat(ax: Axes, values: Array, on: NDArray[np.bool_]) -> None:
     from matplotlib import colormaps
     from matplotlib.colors import LinearSegmentedColormap, PowerNorm
 
-    # Not from white: the smallest norm must still differ from zero.
+    # The colours do not start at white: the smallest norm must still differ from zero.
     shades = colormaps["YlGnBu"](np.linspace(0.15, 1.0, 256))
     heat = LinearSegmentedColormap.from_list("norm", shades).with_extremes(bad="white")
     top = float(values.max()) or 1.0

@@ -1,4 +1,4 @@
-"""A path as one HTML file to look at: no network, no framework, nothing to install."""
+"""A path as one HTML file: no network, no framework, nothing to install."""
 
 from __future__ import annotations
 
@@ -28,26 +28,24 @@ def write_report(
 ) -> Path:
     """Write the report of a path as one self-contained HTML file.
 
-    The file is complete or absent: it is written under a temporary name and then renamed, so that a
-    failure leaves an older file as it was.
+    The file is written under a temporary name and then renamed, so that it is always complete and a
+    failure leaves an older file unchanged.
 
     Parameters
     ----------
     path : Dataset
-        What `nvsd_path` returned, with several μ or one.
+        The result of `nvsd_path`, with one μ or several.
     out : path
         The file to write.
     X : (n, d) array or DataFrame, optional
-        Samples, for the effects of the inputs; by default those inside the path, where they were
-        kept.
+        Samples, for the effects of the inputs; by default those stored in the path, if it has any.
     y : (n,) array, optional
-        Their target, for predicted against observed. Its name, if it has one, is what the report
-        calls y.
+        Their target, for predicted against observed. If it has a name, the report uses it for y.
     validation : (X, y), Dataset or fitted NVSDRegressorCV, optional
-        Held-out data, on which the functions of the path are judged; or errors over tau:
-        `error` (or `mean_error`) and `error_se`.
+        Held-out data to judge the functions of the path; or errors over tau: `error` (or
+        `mean_error`) and `error_se`.
     history : Selection or Dataset, optional
-        What `nvsd.select` returned, or its history; the page then opens with what it selected.
+        The result of `nvsd.select`, or its history; the page then opens with the selected inputs.
     title : str, optional
         Shown above the report and as the title of the window.
 

@@ -1,4 +1,4 @@
-// The other pictures; each is redrawn as a whole when τ changes.
+// The other pictures; each is fully redrawn when τ changes.
 
 const marker = (box, x, tau) => rule(x(tau), box.top, x(tau), box.bottom, "now");
 
@@ -8,7 +8,7 @@ function legend(place, entries, round) {
   );
 }
 
-// A scale for errors: logarithmic where they spread widely.
+// A scale for errors: logarithmic if they span a wide range.
 function errorScale(values, low, high, box) {
   const least = Math.min(...values);
   if (least > 0 && Math.max(...values) > 10 * least) {
@@ -118,7 +118,7 @@ function drawCertificate() {
   const lower = { ...box, top: 166 };
   const positive = shown.map((f) => gap[f]).filter((v) => v > 0);
   const high = 10 ** Math.ceil(Math.log10(Math.max(...positive, tol ?? 0, 1e-12)) + 0.2);
-  // Far below the tolerance all is well, and how far does not matter.
+  // Far below the tolerance the exact value does not matter.
   const floor = (tol ?? high) / 1e4;
   const low = 10 ** Math.floor(Math.log10(Math.max(Math.min(...positive, high / 100), floor)) - 0.3);
   const y = linear(Math.log10(low), Math.log10(high), upper.bottom, upper.top);
@@ -154,13 +154,13 @@ function drawEffects() {
   const most = 12;
   const on = selected();
   const first = on.findIndex((a) => !inputs.includes(a));
-  // Without gaps among the strongest, if possible.
+  // If possible, none of the strongest is left out.
   const known = (first > 0 ? on.slice(0, first) : on.filter((a) => inputs.includes(a))).slice(0, most);
   const at = Math.min(Math.round(current() / every), values.length - 1);
   const nearby = at * every === current() ? "" : ` Drawn for τ = ${tauText(data.taus[(at * every) % T])}, the nearest that was computed.`;
   const part = known.length < on.length ? ` Shown: ${known.length} of ${on.length}, strongest first.` : "";
   const text = on.length
-    ? `The prediction of ${target} along one input, all others at their median. All share one vertical scale, which follows τ; marks at the bottom are the deciles of the samples.${part}${nearby}`
+    ? `The prediction of ${target} along one input, all others at their median. All charts share one vertical scale, which changes with τ; marks at the bottom are the deciles of the samples.${part}${nearby}`
     : "No input is selected at this τ.";
   hold(byId("effects-caption"), text);
   const figures = known.map((a) =>
@@ -174,7 +174,7 @@ function drawEffect(place, a, k, rows, range) {
   const { low, high, deciles, ranges } = data.effects;
   const box = canvas(place, 132, { left: 40, right: 6, top: 8, bottom: 26 }, `Effect of ${shorten(names[a], 60)}: ${effectWords(rows[k], range)}.`);
   const x = linear(low[k], high[k], box.left, box.right);
-  // Tiny effects are not blown up: the scale covers at least a tenth of the largest one.
+  // Tiny effects are not magnified: the scale covers at least a tenth of the largest one.
   const widest = Math.max(...ranges.map(([bottom, top]) => top - bottom));
   const extra = Math.max(0, (widest / 10 - (range[1] - range[0])) / 2);
   const value = linear(range[0] - extra, range[1] + extra, box.bottom - 8, box.top);

@@ -23,7 +23,7 @@ from nvsd.solvers.status import Status, is_certified
 Array = NDArray[np.float64]
 Pair = tuple[Array, Array]
 
-COLOURS = 7  # groups, or inputs where there are no groups, that have a colour of their own
+COLOURS = 7  # groups, or inputs without groups, that have their own colour
 HELD_OUT_VALUES = 4_000_000  # gradient entries for the norms on held-out points
 
 
@@ -65,7 +65,7 @@ def report_content(
 
 
 def check_path(path: Any) -> xr.Dataset:
-    """Refuse what is not a path; sort τ from large to small and put μ first."""
+    """Refuse anything but a path; sort τ from large to small and put μ first."""
     needed = ("derivative_norm", "support", "n_selected")
     if not isinstance(path, xr.Dataset) or any(name not in path for name in needed):
         raise ValueError("this is not a path over tau; give the Dataset that nvsd_path returned.")
@@ -90,7 +90,7 @@ def by_function(path: xr.Dataset, name: str) -> Array:
 
 
 def samples(path: xr.Dataset, X: ArrayLike | None) -> Array | None:
-    """The samples in the units of the user, where there are any."""
+    """The samples in the user's units, if there are any."""
     if X is not None:
         return StoredFunctions(path).points(X)
     if "points" not in path:
@@ -104,12 +104,12 @@ def target_of(path: xr.Dataset, points: Array | None, y: ArrayLike | None) -> Ar
     if y is None:
         return None
     if points is None and "fitted" not in path:
-        raise ValueError("y was given but the path holds no samples to predict; give X as well.")
+        raise ValueError("y was given but the path holds no samples to predict; give X too.")
     return check_target(y, path.sizes["sample"] if points is None else len(points))
 
 
 def held_out_data(path: xr.Dataset, validation: Any) -> Pair | None:
-    """The held-out samples, in the units of the user, if these were given and not errors."""
+    """The held-out samples in the user's units; None if errors or nothing were given."""
     if not isinstance(validation, tuple):
         return None
     if len(validation) != 2:
@@ -120,7 +120,7 @@ def held_out_data(path: xr.Dataset, validation: Any) -> Pair | None:
 
 
 def held_out_norms(path: xr.Dataset, X: Array) -> Array:
-    """‖∂_a f‖ over held-out points: where f is flat at the samples it may still depend on x_a."""
+    """‖∂_a f‖ over held-out points: an f that is flat at the samples may still depend on x_a."""
     per_point = path["derivative_norm"].size
     kept = X[:: -(-len(X) * per_point // HELD_OUT_VALUES) or 1]
     return np.asarray(StoredFunctions(path).derivative_norm(kept).values).reshape(-1, X.shape[1])
@@ -154,7 +154,7 @@ def r_squared(path: xr.Dataset) -> list[Any] | None:
 
 
 def attribute(path: xr.Dataset, name: str) -> float | None:
-    """A number among the attributes, which may have been lost on the way."""
+    """A number among the attributes; None if it was lost."""
     value: Any = path.attrs.get(name)
     return float(value) if is_number(value) and np.isfinite(value) else None
 
@@ -171,7 +171,7 @@ def colouring(path: xr.Dataset, norms: Array) -> dict[str, Any]:
     np.maximum.at(strength, unit, norms.mean(axis=0))
     ranked = np.argsort(-strength, kind="stable")[:COLOURS]
     slot = np.full(len(names), -1)
-    # Colours in the order of the names, so that neighbours in the legend differ most.
+    # Colours follow the order of the names, so that neighbours in the legend differ most.
     slot[np.sort(ranked)] = np.arange(len(ranked))
     return {
         "groups": names if grouped else None,
@@ -203,7 +203,7 @@ def penalty_name(text: str) -> str | None:
 
 
 def name_of(*targets: Any) -> str:
-    """What y is called, where it is a column with a name."""
+    """The name of y, if it is a column with a name."""
     for target in targets:
         name = getattr(target, "name", None)
         if isinstance(name, str) and name.strip():

@@ -1,4 +1,4 @@
-"""Errors on held-out data along the path, the history of a selection, and where to open."""
+"""Errors on held-out data along the path, the history of a selection, and the first view."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def error_curves(
 
 
 def _place(path: xr.Dataset, taus: Array, m: int, t: int) -> dict[str, int]:
-    """A point of a curve, and the τ of the path next to it."""
+    """A point of a curve, and the nearest τ of the path."""
     grid = path["tau"].values.astype(float)
     nearest = int(np.argmin(np.abs(np.log(grid + 1e-300) - np.log(taus[m, t] + 1e-300))))
     return {"curve": m, "point": t, "tau": nearest}
@@ -66,7 +66,7 @@ def _judged(path: xr.Dataset, X: Array, y: Array) -> tuple[Array, Array, Array]:
 
 
 def _given(path: xr.Dataset, results: Any) -> tuple[Array, Array, Array, int | None]:
-    """Errors that were computed before: over τ, and over μ if the path has the same."""
+    """Errors that were computed before: over τ, and over μ if the path has the same μ."""
     results = getattr(results, "cv_results_", results)
     name = next(
         (
@@ -85,7 +85,7 @@ def _given(path: xr.Dataset, results: Any) -> tuple[Array, Array, Array, int | N
         raise ValueError("the errors hold NaN or infinite values; give finite errors.")
     several = "mu" in path.dims and "mu" in results[name].dims
     if several and not np.array_equal(path["mu"].values, results["mu"].values):
-        raise ValueError("the errors and the path have different mu; give those of this path.")
+        raise ValueError("the errors and the path have different mu; give errors of this path.")
     kept = ("mu", "tau") if several else ("tau",)
     best = results[name].argmin(...)
     others = {
@@ -115,7 +115,7 @@ def history_content(history: Any) -> dict[str, Any]:
     error = np.asarray(history["error"].values, dtype=float)
     steps = np.flatnonzero(np.isfinite(error))
     if error.ndim != 1 or not len(steps):
-        raise ValueError("the history holds no errors of candidates; give that of nvsd.select.")
+        raise ValueError("the history holds no errors of candidates; give one of nvsd.select.")
     chosen = int(history.attrs.get("chosen", -1))
     if chosen not in steps:
         chosen = int(steps[np.argmin(error[steps])])

@@ -22,14 +22,14 @@ FIT_VALUES = 100_000
 
 
 def effects_content(path: xr.Dataset, X: Array, norms: Array) -> dict[str, Any]:
-    """F along each of the strongest inputs, the others at their median."""
+    """F along each of the strongest inputs, with the others at their median."""
     inputs = strongest(norms)
     low, high = np.quantile(X[:, inputs], [0.01, 0.99], axis=0)
     flat = low == high
     low, high = np.where(flat, low - 0.5, low), np.where(flat, high + 0.5, high)
     lines = np.tile(np.median(X, axis=0), (len(inputs), EFFECT_POINTS, 1))
     lines[np.arange(len(inputs)), :, inputs] = np.linspace(low, high, EFFECT_POINTS).T
-    # Where there are very many functions, effects of some must do: the nearest one is shown.
+    # With very many functions, effects are computed for some; the page shows the nearest one.
     every = -(-len(norms) * lines[..., 0].size // EFFECT_VALUES)
     f = predictions(path, lines.reshape(-1, X.shape[1]))[::every]
     ranges = [limits(row) for row in f]
@@ -48,7 +48,7 @@ def effects_content(path: xr.Dataset, X: Array, norms: Array) -> dict[str, Any]:
 
 
 def strongest(norms: Array) -> NDArray[np.intp]:
-    """The inputs that rank highest somewhere on the path; among equals the larger norm decides."""
+    """The inputs that rank highest somewhere on the path; ties go to the larger norm."""
     on = norms[norms.any(axis=1)]
     if not len(on):
         on = norms

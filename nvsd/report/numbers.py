@@ -1,4 +1,4 @@
-"""Numbers as short JSON: rounded to what can be seen."""
+"""Numbers as short JSON, rounded to visible precision."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[np.float64]
 
-LEVELS = 999  # of a quantised value: a third of a pixel on the largest chart
+LEVELS = 999  # of a quantised value: one level is a third of a pixel on the largest chart
 
 
 def digits(values: ArrayLike, count: int = 4) -> list[Any]:
-    """Numbers rounded to significant digits; what is not finite becomes None."""
+    """Numbers rounded to significant digits; values that are not finite become None."""
     return [
         (float(f"{value:.{count}g}") if value else 0) if np.isfinite(value) else None
         for value in np.asarray(values, dtype=float).tolist()
@@ -40,7 +40,7 @@ def limits(*arrays: Array) -> tuple[float, float]:
 
 
 def quantised(values: Array, low: float, high: float) -> list[Any]:
-    """Positions between low and high as integers from 0 to LEVELS; beyond them, the nearest."""
+    """Positions between low and high as integers from 0 to LEVELS; values outside are clipped."""
     levels = np.rint((values - low) / (high - low) * LEVELS)
     whole: list[Any] = np.clip(levels, 0, LEVELS).astype(int).tolist()
     return whole

@@ -1,4 +1,4 @@
-"""From the content of a report to its HTML: names are data, never markup."""
+"""The HTML of a report from its content: names are data, never markup."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def page(content: dict[str, Any], title: str | None = None) -> str:
         "script": script,
         "data": embed(content),
     }
-    # One pass: what is put in is not searched for further marks.
+    # One pass: inserted text is not searched for further marks.
     return re.sub(r"\{\{(\w+)\}\}", lambda mark: parts[mark[1]], _read("template.html"))
 
 

@@ -29,7 +29,7 @@ function drawPath() {
   const dots = draw("g", { "aria-hidden": "true" });
   const xs = data.taus.map(x);
   const lines = [];
-  // The strongest last, on top of the others.
+  // The strongest are drawn last, on top of the others.
   for (const a of order.slice().reverse()) {
     const ys = shown.map((f) => y(data.norms[f][a]));
     const d = T > 1 ? line(xs, ys) : `M${xs[0] - 9} ${ys[0]}h18`;
@@ -50,7 +50,7 @@ function pathTitles(box, wide) {
   );
 }
 
-// Above the picture, how many inputs are on.
+// The number of inputs that are on, above the picture.
 function countAxis(box, x, shown, most) {
   const count = shown.map((f) => [...data.support[f]].filter((bit) => bit === "1").length);
   const every = Math.max(1, Math.round((T - 1) / (most - 1)));
@@ -109,7 +109,7 @@ function nearest(px, py) {
   let distance = 28;
   for (const a of everyInput) {
     const height = (1 - share) * y(data.norms[shown[left]][a]) + share * y(data.norms[shown[right]][a]);
-    // Coloured lines win where grey ones run beside them.
+    // Coloured lines take precedence over grey lines beside them.
     const away = Math.abs(height - py) + (data.colours[a] < 0 ? 2 : 0);
     if (away < distance) [best, distance] = [a, away];
   }
@@ -158,7 +158,7 @@ function listen(svg) {
   });
 }
 
-// Bring out one input wherever it appears; with a place, name it there.
+// Highlight one input wherever it appears; with a place, name it there.
 function light(a, left, top) {
   const tip = byId("tip");
   tip.hidden = a === null || left === undefined;
@@ -178,7 +178,7 @@ function light(a, left, top) {
   readout();
 }
 
-// Below the picture, the whole name of the input in focus.
+// The full name of the input in focus, below the picture.
 function readout() {
   const a = state.lit;
   byId("readout").replaceChildren(

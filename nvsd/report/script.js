@@ -1,4 +1,4 @@
-// Controls, the list of selected inputs, the table, and what happens when.
+// Controls, the list of selected inputs, the table, and the events.
 
 const columns = [
   { key: "name", title: "Input", text: (a) => data.features[a], value: (a) => data.features[a] },
@@ -149,7 +149,7 @@ function drawAbout() {
   ].filter(Boolean);
   const paragraph = (title, text) => make("p", {}, make("strong", {}, title), ` ${text}`);
   byId("about-text").append(
-    paragraph("Selected", "means that the derivative is not zero at the samples. A zero says that the function is flat in that input there, not that it ignores the input elsewhere; a refit on the selected inputs does ignore the others, and is what to predict with."),
+    paragraph("Selected", "means that the derivative is not zero at the samples. A zero says that the function is flat in that input there, not that it ignores the input elsewhere. A refit on the selected inputs does ignore the others; use it to predict."),
     paragraph("Many inputs at once", "can be the exact answer: with few samples the minimiser may switch on all inputs together. The order of the norms still ranks them."),
     paragraph("Certified", "means that a proof, the duality gap, bounds how far the objective is from its minimum. It is about the objective; small norms may still move a little with more iterations."),
     paragraph("Made from", `${made.join(", ")}.`),

@@ -33,7 +33,7 @@ function ticks(low, high, count) {
   return found;
 }
 
-// Powers of ten between low and high, with their multiples where these are few.
+// Powers of ten between low and high; if they are few, also their multiples.
 function logTicks(low, high, count) {
   const decades = Math.log10(high / low);
   const every = Math.max(1, Math.ceil(decades / count));
@@ -65,14 +65,14 @@ function number(value, precision = 3) {
   return (head === "1" ? "" : head === "−1" ? "−" : `${head}×`) + `10${raised}`;
 }
 
-// The same with its last zeros, so that numbers in a column can be compared.
+// The same with trailing zeros, so that numbers in a column can be compared.
 function aligned(value) {
   const size = Math.abs(value);
   if (!value || size < 1e-4 || size >= 1e5) return number(value);
   return (size >= 100 ? String(Math.round(value)) : value.toPrecision(3)).replace("-", "−");
 }
 
-// New content for a place that may grow but does not shrink, so that nothing jumps while τ moves.
+// New content for a place that may grow but not shrink, so that the page does not jump while τ changes.
 function hold(place, ...nodes) {
   place.replaceChildren(...nodes);
   const height = Math.max(place.offsetHeight, parseFloat(place.style.minHeight) || 0);
@@ -119,7 +119,7 @@ function xAxis(box, scale, values, format = number) {
 const line = (xs, ys) =>
   ys.map((y, i) => `${i ? "L" : "M"}${xs[i].toFixed(1)} ${y.toFixed(1)}`).join("");
 
-// τ from large to small; its logarithm is even, and zero stands one step beyond the smallest.
+// τ from large to small on a logarithmic scale; zero is one step beyond the smallest.
 function tauScale(taus, start, end) {
   const positive = taus.filter((tau) => tau > 0);
   if (!positive.length) return Object.assign(() => (start + end) / 2, { ticks: () => taus });
@@ -139,7 +139,7 @@ function tauScale(taus, start, end) {
   return scale;
 }
 
-// Moves labels apart, as little as possible, so that neighbours keep their distance.
+// Moves labels apart as little as possible, so that neighbours do not overlap.
 function spread(places, distance, low, high) {
   const order = places.map((_, i) => i).sort((a, b) => places[a] - places[b]);
   const blocks = [];

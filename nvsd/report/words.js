@@ -6,7 +6,7 @@ const D = data.features.length;
 const state = { mu: data.start.mu, tau: data.start.tau, lit: null };
 const current = () => state.mu * T + state.tau;
 
-// Control characters and direction marks have no place in a label; joiners have, in many scripts.
+// Control characters and direction marks are removed from labels; many scripts need joiners.
 const odd = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
 
 function shorten(name, longest) {
@@ -19,7 +19,7 @@ function shorten(name, longest) {
   return `${text.slice(0, longest - end - 1).join("")}…${tail.slice(-end).join("")}`;
 }
 
-// Names as labels; those that shortening makes equal get their number.
+// Names as labels; names that become equal when shortened get a number.
 function labels(names, longest) {
   const texts = names.map((name) => shorten(name, longest));
   const count = new Map();
@@ -67,7 +67,7 @@ function answer() {
   return ["At ", ...at, `, on ${amount}${groupPart(on)}${order}`, ...list, ...rest, "."];
 }
 
-// What the selection chose, where there was one: it stays while τ moves.
+// What the selection chose, if there was one; it does not change with τ.
 function verdict() {
   const { selected: kept, inputs, reason } = data.history;
   const head = "Judged by refits on held-out rows, on ";
@@ -81,7 +81,7 @@ function verdict() {
   return `${head}${kept.length} of ${plural(inputs, "input")}: ${list}${more}.${why}`;
 }
 
-// As many of the strongest as make a sentence of decent length.
+// The strongest inputs that fit into one sentence.
 function leading(on) {
   let length = 0;
   const count = on.findIndex((a, i) => i >= 10 || (length += names[a].length + 2) > 120);
@@ -126,7 +126,7 @@ function opening() {
     chosen: "the choice of the estimator.",
     simple: "the strongest penalty whose held-out error is within one standard error of the least (the 1-SE rule).",
     least: "where the held-out error is least.",
-    fit: "where 90 % of the best fit to the samples is reached. That is a first view and not a choice: held-out data can choose.",
+    fit: "where 90 % of the best fit to the samples is reached. This is only a first view: choosing τ needs held-out data.",
     last: "the weakest penalty.",
   };
   return at + reasons[data.start.why];

@@ -1,4 +1,4 @@
-"""From a kernel and the samples to what the solver sees, and back to coefficients of f."""
+"""How a kernel and the samples become the solver's problem, and solutions become f again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the solver sees of a problem, and the way back to coefficients of f.
+"""What the solver sees of a problem, and how its solution becomes coefficients of f.
 
 With Z scaled by 1/√n once, the solver sees for a quadratic loss of curvature c
 
@@ -6,7 +6,7 @@ With Z scaled by 1/√n once, the solver sees for a quadratic loss of curvature 
 
 and never a kernel. `feature_space` works with θ itself; `derivative` needs no features at all:
 there θ stays implicit as θ(u) = A⁻¹(b − Zᵀu), and H = Z A⁻¹ Zᵀ and h = Z A⁻¹ b are computed from
-the kernel. Neither depends on y until `problem(y)`; nothing in them depends on τ or the penalty.
+the kernel. Neither representation depends on y until `problem(y)`, nor on τ or the penalty.
 
 Arrays that hold several points, one per τ, have the points first: z and u are (k, d, rows).
 """
@@ -32,11 +32,11 @@ from nvsd.losses import Loss, QuadraticLoss
 
 Array = NDArray[np.float64]
 
-FLAT_KAPPA = 1e9  # times the system's unit: so large that S1 all but enforces Zθ = v
+FLAT_KAPPA = 1e9  # times the system's unit: so large that S1 nearly enforces Zθ = v
 
 
 class Cost(NamedTuple):
-    """Flops of the set-up and a few factorisations, and bytes."""
+    """Flops of the set-up with a few factorisations, and bytes of memory."""
 
     flops: float
     memory: float
@@ -44,7 +44,7 @@ class Cost(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """What a representation is to be made of.
+    """Everything that a representation is made from.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class Request:
     landmarks : Landmarks or None
         Points that carry f, if it is to be approximated.
     checkpoint : Checkpoint or None
-        From which an interrupted pass over the rows goes on.
+        Lets an interrupted pass over the rows continue.
     """
 
     rows: Rows
@@ -66,7 +66,7 @@ class Request:
 
     @property
     def n(self) -> int | None:
-        """Number of samples; None if they come in blocks, of which only sums can be kept."""
+        """Number of samples; None if they come in blocks, where only sums can be kept."""
         return self.rows.n if isinstance(self.rows, ArrayRows) else None
 
     @property
@@ -81,23 +81,23 @@ class Request:
 
 
 class Representation(ABC):
-    """What is known of the problem before y: n, d, the factorisations, and the way back.
+    """The part of a problem that does not depend on y: n, d, factorisations, coefficients of f.
 
-    A subclass can be asked for by its `kind`, and "auto" compares its cost with the others'.
+    Users can request a subclass by its `kind`, and "auto" compares its cost with the others.
 
     Attributes
     ----------
     kind : str
         Its name.
     on_samples : bool
-        Whether f is returned as a combination of kernels and their derivatives at the samples: then
-        its gap is verified on these coefficients.
+        Whether f is returned as a combination of kernels and their derivatives at the samples. If
+        so, its gap is verified on these coefficients.
     solver : str
         The solver that suits it.
     automatic : bool
         Whether "auto" may choose it.
     reads_rows : bool
-        Whether it makes a pass over the rows, which a checkpoint can save.
+        Whether it makes a pass over the rows, whose sums a checkpoint can keep.
     factorises : bool
         Whether S1 has a factorisation, for which the option s1 chooses the method.
     shape : (int, int)
@@ -105,7 +105,7 @@ class Representation(ABC):
     system : ShiftedSystem
         Solves the linear system of S1 for every κ.
     details : dict
-        What else the result should say of it.
+        Further facts that the result should report.
     """
 
     kind: ClassVar[str]
@@ -133,7 +133,7 @@ class Representation(ABC):
     @classmethod
     @abstractmethod
     def cost(cls, request: Request) -> Cost:
-        """What it takes, where it is possible."""
+        """Flops and memory that it takes, if it is possible."""
 
     @classmethod
     @abstractmethod
@@ -147,7 +147,7 @@ class Representation(ABC):
             return "use a smaller degree, landmarks (value_points=...) or fewer inputs"
         slow = "" if cls.kind == "matrix-free" else "'matrix-free' (slow if there are few inputs), "
         return (
-            f"use landmarks (value_points=...), {slow}a Polynomial kernel (whose cost does not "
+            f"use landmarks (value_points=...), {slow}a Polynomial kernel (its cost does not "
             "grow with n), or fewer samples"
         )
 
@@ -158,8 +158,8 @@ class Representation(ABC):
     ) -> tuple[Array, Array]:
         """f (k, m) and its gradient (k, d, m) at new points, from what the result has stored.
 
-        ``stored`` holds the arrays that `Problem.coefficients` gave, with the functions along the
-        first axis, and ``points``, the samples, if f has sections there.
+        ``stored`` holds the coefficients of `Problem.solution`, with the functions along the first
+        axis. It also holds the samples as ``points``, if f has kernel sections there.
         """
 
     @abstractmethod
@@ -172,18 +172,18 @@ class Representation(ABC):
 
     @abstractmethod
     def full_row_rank(self) -> bool:
-        """Whether the rows of Z are surely independent: then Zᵀu determines u."""
+        """Whether the rows of Z are known to be independent, so that Zᵀu determines u."""
 
     def own_problem(self, center: bool) -> tuple[Problem, float] | None:
-        """The problem for a y that was summed together with the rows; None if it was not.
+        """The problem for a y that was summed with the rows, and the constant subtracted from y.
 
-        And the constant that was taken off y.
+        None if no y was summed.
         """
         return None
 
 
 class Solution(NamedTuple):
-    """What the result says of each θ: the parts of the objective, f, and what represents it."""
+    """What the result reports for each θ: parts of the objective, f, and its coefficients."""
 
     loss: Array
     rkhs_norm: Array
@@ -192,14 +192,14 @@ class Solution(NamedTuple):
 
 
 class Problem(ABC):
-    """A representation with its y. Points θ are held by coefficients C, one row each.
+    """A representation with its y. Each point θ is held as coefficients, one row of C.
 
     Attributes
     ----------
     scale : float
-        The loss of f = 0; (1/n)‖y‖² for the squared one.
+        The loss of f = 0; (1/n)‖y‖² for the squared loss.
     y : (n,) array or None
-        The target, where it was kept.
+        The target, if it was kept.
     """
 
     representation: Representation
@@ -221,7 +221,7 @@ class Problem(ABC):
 
     @abstractmethod
     def derivatives(self, C: Array) -> Array:
-        """Zθ, from the definition and not from any factorisation of S1."""
+        """Zθ, from its definition, without any factorisation of S1."""
 
     @abstractmethod
     def half_distance(self, C: Array, U: Array) -> Array:
@@ -229,7 +229,7 @@ class Problem(ABC):
 
     @abstractmethod
     def solution(self, C: Array, U: Array) -> Solution:
-        """All that the result says of each θ.
+        """All that the result reports for each θ.
 
         Its coefficients are alpha (k, n) and beta (k, d, n), and/or theta (k, r). U holds the
         multipliers κ(Zθ − v) of S1, with which θ = θ(u).
@@ -237,29 +237,29 @@ class Problem(ABC):
 
 
 def kinds() -> dict[str, type[Representation]]:
-    """The representations that can be asked for, by name."""
+    """The representations that can be requested, by name."""
     return {each.kind: each for each in concrete(Representation)}  # type: ignore[type-abstract]
 
 
 def refuse_common(cls: type[Representation], request: Request) -> str | None:
-    """What no representation without landmarks, or with factorisations, can honour."""
+    """Why options that do not fit this class are refused, as one sentence; None if all fit."""
     if not isinstance(request.loss, QuadraticLoss):
         return f"representation {cls.kind!r} needs a quadratic loss, not {request.loss!r}."
     if not cls.factorises and request.s1 != "auto":
         return (
-            f"representation {cls.kind!r} factorises nothing, so s1 = {request.s1!r} has no "
-            "meaning; leave s1 out, or give another representation."
+            f"representation {cls.kind!r} has no factorisation, so s1 = {request.s1!r} has no "
+            "effect; leave s1 out, or give another representation."
         )
     if not cls.reads_rows and request.checkpoint is not None:
-        return f"{cls.kind!r} makes no pass over the rows; give no checkpoint."
+        return f"{cls.kind!r} makes no pass over the rows; leave out the checkpoint."
     return None
 
 
 def refuse_blocks(cls: type[Representation], request: Request) -> str | None:
-    """Why rows that come in blocks, or ν = 0, do not do."""
+    """Why rows that come in blocks, or ν = 0, are not possible."""
     if request.n is None:
         return (
-            f"representation {cls.kind!r} needs all samples in memory, and they come in blocks; "
+            f"representation {cls.kind!r} needs all samples in memory, but they come in blocks; "
             "give X as an array, or leave out the representation."
         )
     if not request.nu:

@@ -1,4 +1,4 @@
-"""Which representation: the cheapest of those that are possible and fit into memory."""
+"""The choice of a representation: the cheapest that is possible and fits in memory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ logger = logging.getLogger("nvsd")
 
 
 def choose(request: Request, kind: str, max_memory: float | None) -> type[Representation]:
-    """The representation asked for, or the cheapest; refuse what would not fit in memory."""
+    """The requested representation, or the cheapest; refuse one that does not fit in memory."""
     known = kinds()
     if request.landmarks is not None:
         if kind not in ("auto", "landmarks"):
@@ -35,14 +35,14 @@ def choose(request: Request, kind: str, max_memory: float | None) -> type[Repres
     logger.info("representation %r: about %.2g GiB", chosen, needed / GIB)
     if needed > limit:
         raise ValueError(
-            f"the {chosen!r} representation would need {needed / GIB:.1f} GiB and "
+            f"the {chosen!r} representation would need {needed / GIB:.1f} GiB but only "
             f"{limit / GIB:.1f} GiB are allowed; {known[chosen].smaller({*possible})}."
         )
     return known[chosen]
 
 
 def _cheapest(possible: dict[str, Cost], limit: float, request: Request) -> str:
-    """The one of the fewest flops that fits, else of the fewest."""
+    """The one with the fewest flops among those that fit, or among all if none fits."""
     known = kinds()
     suited = {
         name: cost
@@ -54,19 +54,19 @@ def _cheapest(possible: dict[str, Cost], limit: float, request: Request) -> str:
             f"rows that come in blocks need a Linear or Polynomial kernel, not {request.kernel!r}, "
             "or landmarks; give value_points, or X as an array."
             if request.n is None
-            else f"nu = 0 is not possible with {request.kernel!r}, whose functions are not "
-            f"determined by {request.n} samples; give nu > 0."
+            else f"nu = 0 is not possible with {request.kernel!r}, because {request.n} samples "
+            "do not determine its functions; give nu > 0."
         )
     fitting = {name: cost for name, cost in suited.items() if cost.memory <= limit} or suited
     return min(fitting, key=lambda name: fitting[name].flops)
 
 
 def refuse_long_path(n_functions: int, size: int, max_memory: float | None) -> None:
-    """Refuse more τ and μ than fit in memory, each with vectors of a size."""
+    """Refuse more τ and μ than fit in memory, each with vectors of this size."""
     needed = 8.0 * VECTORS / VECTORS_FOR * n_functions * size
     limit = machine.available_memory() if max_memory is None else max_memory
     if n_functions > VECTORS_FOR and needed > limit:
         raise ValueError(
-            f"a path of {n_functions} functions would need {needed / GIB:.1f} GiB and "
+            f"a path of {n_functions} functions would need {needed / GIB:.1f} GiB but only "
             f"{limit / GIB:.1f} GiB are allowed; give fewer tau or mu at a time."
         )

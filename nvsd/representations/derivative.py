@@ -31,8 +31,8 @@ from nvsd.representations.base import (
 
 Array = NDArray[np.float64]
 
-VECTORS, VECTORS_FOR = 450, 50  # of size nd that the iteration and a path of 50 points hold
-REGULAR = 100.0  # pivot of I + κH, with κ = 1e9 units: far above the 1 that a singular H leaves
+VECTORS, VECTORS_FOR = 450, 50  # vectors of size nd that the iteration and a path of 50 points hold
+REGULAR = 100.0  # pivot of I + κH, with κ = 1e9 units: far above the 1 of a singular H
 
 
 class DerivativeSpace(Representation):
@@ -48,7 +48,7 @@ class DerivativeSpace(Representation):
         self._factorise(K)
         E = half_solve(self.P, self.D)
         scale = 1.0 / (2.0 * self.nu * n)
-        # In place of L: another array of that size would cost more than the product.
+        # Overwrites L, because another array of that size would cost more than the product.
         H = blas.dgemm(-scale, E.T, E.T, beta=scale, c=L.T, trans_a=1, overwrite_c=1)
         self.H = np.asarray(H).T
         self.system = shifted_system(self.H, method=request.s1)
@@ -71,7 +71,7 @@ class DerivativeSpace(Representation):
 
     @classmethod
     def cost(cls, request: Request) -> Cost:
-        """H, its packed triangle, and about six factors as large as that."""
+        """H, its packed triangle, and about six factors of the triangle's size."""
         n = float(request.n or 0)
         p = n * request.d
         factors = min(3 * p**2, max(p**2, KEPT_BYTES / 8))
@@ -80,14 +80,14 @@ class DerivativeSpace(Representation):
 
     @classmethod
     def make(cls, request: Request) -> Representation:
-        """Of all samples."""
+        """The representation of all samples."""
         return cls(request)
 
     @staticmethod
     def evaluate_stored(
         stored: Mapping[str, Array], kernel: Kernel, X_new: Array, gradient: bool
     ) -> tuple[Array, Array]:
-        """By α and β at the samples."""
+        """From α and β at the samples."""
         coefficients = stored["alpha"], stored["beta"]
         return blocks.rows_first(kernel, X_new, stored["points"], *coefficients, gradient=gradient)
 
@@ -112,7 +112,7 @@ class DerivativeSpace(Representation):
         return self.shape[0] * self.n
 
     def full_row_rank(self) -> bool:
-        """H = Z A⁻¹ Zᵀ is regular: its smallest pivot stands out from that of the identity."""
+        """Whether H = Z A⁻¹ Zᵀ is regular: its smallest pivot is far above that of the identity."""
         return self.system.smallest_pivot(FLAT_KAPPA * self.system.kappa_unit) > REGULAR
 
 
@@ -151,7 +151,7 @@ class DerivativeProblem(Problem):
     def solution(self, C: Array, U: Array) -> Solution:
         """α and β of the paper's Proposition 1: β = −u/(2ν), α = P(y − Dᵀβ), u in the scale of Z.
 
-        (K + shift I)α = y − Dᵀβ says that the residuals are shift times α.
+        By (K + shift I)α = y − Dᵀβ the residuals are shift times α.
         """
         rep = self.representation
         beta = C / (-2.0 * rep.nu * np.sqrt(rep.n))

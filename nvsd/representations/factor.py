@@ -22,7 +22,7 @@ class FactorSpace(FeatureSpace):
 
     kind = "factor"
     on_samples = True
-    automatic = False  # "derivative" needs a third of its time
+    automatic = False  # "derivative" takes a third of the time
 
     def __init__(self, request: Request) -> None:
         n, d = request.points.shape
@@ -37,7 +37,7 @@ class FactorSpace(FeatureSpace):
         """It needs all samples."""
         if request.n is None:
             return (
-                f"representation {cls.kind!r} needs all samples in memory, and they come in "
+                f"representation {cls.kind!r} needs all samples in memory, but they come in "
                 "blocks; give X as an array, or leave out the representation."
             )
         return super().refusal(request)
@@ -50,7 +50,7 @@ class FactorSpace(FeatureSpace):
 
     @classmethod
     def make(cls, request: Request) -> Representation:
-        """Of all samples."""
+        """The representation of all samples."""
         return cls(request)
 
     def correlate(self, y: Array) -> Array:
@@ -73,6 +73,6 @@ class FactorSpace(FeatureSpace):
     def evaluate_stored(
         stored: Mapping[str, Array], kernel: Kernel, X_new: Array, gradient: bool
     ) -> tuple[Array, Array]:
-        """By α and β at the samples."""
+        """From α and β at the samples."""
         coefficients = stored["alpha"], stored["beta"]
         return blocks.rows_first(kernel, X_new, stored["points"], *coefficients, gradient=gradient)

@@ -1,7 +1,7 @@
 """Representations with explicit features Φ: θ itself is the unknown, of order r for any n.
 
-What the solver needs of the n rows is ΦᵀΦ, Φᵀy and ‖y‖², sums over the rows; the rows of Z can be
-fewer than n. `FeatureSpace` holds these; its subclasses make them from a kernel.
+From the n rows the solver needs only the sums ΦᵀΦ, Φᵀy and ‖y‖²; Z can have fewer than n rows.
+`FeatureSpace` holds these; its subclasses make them from a kernel.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Array = NDArray[np.float64]
 
 
 def _is_regular(A: Array, factor: Array) -> bool:
-    """Whether no column is all but a combination of those before it, whatever their scales."""
+    """Whether no column is nearly a combination of those before it, whatever their scales."""
     return bool((factor.diagonal() ** 2 > SINGULAR * A.diagonal()).all())
 
 
@@ -35,11 +35,11 @@ class FeatureSpace(Representation):
     Parameters
     ----------
     request : Request
-        Of which ν, the loss and s1 are read here.
+        Only ν, the loss and s1 are read here.
     gram : (r, r) array
         ΦᵀΦ.
     n : int
-        How many samples it is summed over.
+        Number of samples in the sum.
     Z : DerivativeMap
         From θ to the derivatives.
     """
@@ -53,10 +53,10 @@ class FeatureSpace(Representation):
         self.system = shifted_system(Z.gram(), self.A, method=request.s1)
 
     def _factorised(self, largest: float) -> Array:
-        """The Cholesky factor of A; largest is the kernel's largest value, about.
+        """The Cholesky factor of A; largest is roughly the kernel's largest value.
 
-        Where ΦᵀΦ itself is well conditioned any ν will do; elsewhere it must stand out from the
-        rounding errors.
+        If ΦᵀΦ itself is well conditioned, any ν is allowed. Otherwise ν must be above the rounding
+        errors.
         """
         if not np.isfinite(largest):
             refuse_rounding(self.nu, largest)
@@ -94,16 +94,16 @@ class FeatureSpace(Representation):
         return len(self.A)
 
     def full_row_rank(self) -> bool:
-        """Not known without another factorisation, and seldom so where features pay."""
+        """False: unknown without another factorisation, and rare where features are cheaper."""
         return False
 
     def represent(self, theta: Array, residual: Array | None, U: Array) -> dict[str, Array]:
-        """The same f on the samples, where θ lives there; otherwise θ itself."""
+        """Coefficients of f at the samples, if θ can be written so; otherwise θ itself."""
         return {"theta": theta}
 
 
 class SummedSpace(FeatureSpace):
-    """Features of which only sums over the rows are kept; the rows come from anywhere.
+    """Explicit features, keeping only sums over the rows; the rows come from any source.
 
     Attributes
     ----------
@@ -122,13 +122,13 @@ class SummedSpace(FeatureSpace):
         self.moments = replace(moments, gram=np.empty((0, 0)))  # now part of A
 
     def own_problem(self, center: bool) -> tuple[Problem, float] | None:
-        """The problem for the y that came with the rows, and the mean that was taken off it."""
+        """The problem for the y that came with the rows, and the mean subtracted from it."""
         moments = self.moments
         if not moments.correlation.size:
             return None
         origin = moments.y_mean if center else 0.0
         if moments.y_square <= self.n * (MEAN_ROUNDING * moments.y_mean) ** 2:
-            # A constant whose mean was rounded.
+            # y is constant: what remains is the rounding error of its mean.
             zero = np.zeros_like(moments.correlation)
             moments = replace(moments, correlation=zero, y_square=0.0)
         correlation, square = moments.from_origin(origin)
@@ -136,7 +136,7 @@ class SummedSpace(FeatureSpace):
         return FeatureProblem(self, (c / self.n) * correlation, 0.5 * c * square / self.n), origin
 
     def correlate(self, y: Array) -> Array:
-        """Φᵀy, by one more pass over the rows."""
+        """Φᵀy, from one more pass over the rows."""
         rows = self.rows.with_target(y)
         moments = rows.total(partial(Moments.of, self.basis, gram=False))
         return moments.from_origin(0.0)[0]

@@ -1,13 +1,13 @@
-"""Any kernel at any n, by landmarks: points drawn from the samples that carry f and its penalty.
+"""Any kernel at any n, by landmarks: samples drawn as the points that carry f and its penalty.
 
     f = Σ_j α_j k(v_j, ·) + Σ_aj β_aj ∂_a k(m_j, ·),     ‖∂_a f‖² = (1/m) Σ_j ∂_a f(m_j)²
 
-with value points v and derivative points m. The loss is that of all n rows, read in one pass. What
-is approximated is f, by the span of these functions, and the penalty, by m of the n points; with
-all samples as landmarks the problem is the exact one.
+with value points v and derivative points m. The loss is that of all n rows, read in one pass. Two
+things are approximated: f by the span of these functions, and the penalty by m of the n points.
+With all samples as landmarks the problem is exact.
 
-Few derivative points make f flat there and steep elsewhere, so there are at least as many of them
-as of value points unless asked for otherwise, and the norms on other rows are always reported.
+With few derivative points f would be flat there and steep elsewhere. So by default there are at
+least as many derivative points as value points, and the norms on other rows are always reported.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class LandmarkBasis:
 
     @classmethod
     def make(cls, kernel: Kernel, landmarks: Landmarks) -> tuple[LandmarkBasis, Array]:
-        """The basis, and R: its lower rows are the derivatives of φ at the points m."""
+        """The basis, and R, whose lower rows are the derivatives of φ at the points m."""
         V, M = landmarks.values, landmarks.derivatives
         D = blocks.D(kernel, M, V)
         R, pivots = pivoted_cholesky(
@@ -105,14 +105,14 @@ class LandmarkSpace(SummedSpace):
 
     @classmethod
     def cost(cls, request: Request) -> Cost:
-        """A pass over the rows, and a factorisation of the order of the functions."""
+        """A pass over the rows, and a factorisation whose order is the number of functions."""
         assert request.landmarks is not None
         r = float(request.landmarks.size)
         return Cost(2 * (request.n or 0) * r**2 + 2 * r**3, 8 * 8 * r**2)
 
     @classmethod
     def make(cls, request: Request) -> Representation:
-        """With the landmarks of the request."""
+        """The representation with the landmarks of the request."""
         return cls(request)
 
     @classmethod
@@ -121,7 +121,7 @@ class LandmarkSpace(SummedSpace):
         return "use fewer points"
 
     def represent(self, theta: Array, residual: Array | None, U: Array) -> dict[str, Array]:
-        """ω and its points, and what the derivatives are elsewhere."""
+        """ω with its points, and the derivative norms on other rows."""
         omega = self.basis.coefficients(theta)
         points = self.landmarks
         found = {

@@ -51,7 +51,7 @@ class DenseMap:
 
 
 class MonomialMap:
-    """Z_a = Ψ T_a: one small dense matrix for all inputs, and sparse maps with one entry a row."""
+    """Z_a = Ψ T_a: one small dense matrix for all inputs, and sparse maps, one entry per row."""
 
     def __init__(self, Psi: Array, monomials: Monomials) -> None:
         self._Psi, self._T = Psi, monomials.T

@@ -21,14 +21,14 @@ from nvsd.tolerances import CONJUGATE_GRADIENTS, TINY
 
 Array = NDArray[np.float64]
 
-POWER_STEPS = 30  # of the power method: ‖H‖ is known to a percent then, and steps may be 1 % short
-CG_STEPS = 2000  # of conjugate gradients: what is left after that is rounding
-PRODUCTS = 2000  # of which a path takes fewer where H is well conditioned
-CALL = 2e7  # flops that could be done in the time that numpy takes for the calls of a product
+POWER_STEPS = 30  # of the power method: gives ‖H‖ to a percent, and steps may be 1 % short
+CG_STEPS = 2000  # of conjugate gradients: any residual after that is rounding
+PRODUCTS = 2000  # upper bound for a path if H is well conditioned
+CALL = 2e7  # flops that fit in the time of numpy's call overhead for one product
 
 
 class MatrixFreeSpace(DerivativeSpace):
-    """H by its products.
+    """H, known only through its products with vectors.
 
     Attributes
     ----------
@@ -49,18 +49,18 @@ class MatrixFreeSpace(DerivativeSpace):
 
     @classmethod
     def cost(cls, request: Request) -> Cost:
-        """Products in O(n²d); none of H's with few inputs, where it is ill conditioned."""
+        """Products in O(n²d); infinite with few inputs, where H is ill conditioned."""
         n, d = float(request.n or 0), request.d
         p, polynomial = n * d, request.kernel.polynomial
         r = float(n_monomials(d, *polynomial)) if polynomial else math.inf
-        # H is singular if the monomials are fewer than the derivatives.
+        # H is singular if there are fewer monomials than derivatives.
         suits = 4 * d >= n and p < r
         flops = PRODUCTS * (6 * n * p + CALL) if suits else math.inf
         return Cost(flops, 8 * (6 * n**2 + VECTORS * p))
 
     @classmethod
     def make(cls, request: Request) -> Representation:
-        """Of all samples."""
+        """The representation of all samples."""
         return cls(request)
 
     def problem(self, y: Array) -> Problem:
@@ -85,7 +85,7 @@ class MatrixFreeSpace(DerivativeSpace):
         return np.array([self._products.values(row.reshape(self.shape))[0] for row in beta])
 
     def full_row_rank(self) -> bool:
-        """Taken for granted, with many inputs; if it is not so, τ_max is an upper bound."""
+        """True: assumed with many inputs; if it is wrong, τ_max is only an upper bound."""
         return True
 
     def _norm(self) -> float:
@@ -106,7 +106,7 @@ class MatrixFreeProblem(DerivativeProblem):
 
     def __init__(self, representation: MatrixFreeSpace, y: Array) -> None:
         super().__init__(representation, y)
-        # Of this problem alone: what other fits did, in other threads too, must not matter.
+        # Each problem has its own: other fits, also in other threads, must not affect it.
         self._system = ConjugateGradients(representation.curve, representation.step)
 
     @property
@@ -122,7 +122,7 @@ class MatrixFreeProblem(DerivativeProblem):
 
 
 class ConjugateGradients:
-    """(I + κH)x = b; it starts from the solution before, as one κ tends to be asked for again."""
+    """(I + κH)x = b; starts from the last solution, because the same κ often comes again."""
 
     any_kappa = True
 
@@ -153,7 +153,7 @@ class ConjugateGradients:
         return X
 
     def smallest_pivot(self, kappa: float) -> float:
-        """There is no factorisation to read it from."""
+        """Not possible: there is no factorisation."""
         raise NotImplementedError("conjugate gradients have no pivots")
 
 

@@ -19,12 +19,12 @@ from nvsd.tolerances import EPS, MISSED_THETA, ROUNDED_VALUES
 
 Array = NDArray[np.float64]
 
-KEEP = 2**25  # numbers of Φ that are kept; with more, the samples are summed
-REFINEMENTS = 4  # of α and β that are made from θ: each leaves 2ν of what is missed
+KEEP = 2**25  # largest size of a Φ that is kept; a larger one is summed over the samples
+REFINEMENTS = 4  # of α and β computed from θ: each leaves 2ν of their error
 
 
 class Monomial(Representation):
-    """What both share: the monomials of a polynomial kernel are its explicit features."""
+    """Shared by both below: the monomials of a polynomial kernel are its explicit features."""
 
     kind = "monomial"
     on_samples = False
@@ -42,7 +42,7 @@ class Monomial(Representation):
 
     @classmethod
     def cost(cls, request: Request) -> Cost:
-        """Matrices of order r, and what is kept of Φ."""
+        """Matrices of order r, and the part of Φ that is kept."""
         assert request.kernel.polynomial is not None
         r = float(n_monomials(request.d, *request.kernel.polynomial))
         kept = 2.0 * min((request.n or np.inf) * r, KEEP)
@@ -50,7 +50,7 @@ class Monomial(Representation):
 
     @classmethod
     def make(cls, request: Request) -> Representation:
-        """With the samples if they are few, with sums over them otherwise."""
+        """The representation that keeps few samples, or only sums over many."""
         assert request.kernel.polynomial is not None
         monomials = Monomials(request.d, *request.kernel.polynomial)
         few = request.n is not None and request.n * monomials.r <= KEEP
@@ -62,7 +62,7 @@ class Monomial(Representation):
     def evaluate_stored(
         stored: Mapping[str, Array], kernel: Kernel, X_new: Array, gradient: bool
     ) -> tuple[Array, Array]:
-        """By θ, the coefficients of the monomials."""
+        """From θ, the coefficients of the monomials."""
         if kernel.polynomial is None:
             raise ValueError(f"theta is not defined for {kernel!r}; the Dataset is damaged.")
         theta, d = stored["theta"], X_new.shape[1]
@@ -75,10 +75,10 @@ class Monomial(Representation):
 
 
 class MonomialSpace(Monomial, FeatureSpace):
-    """The samples are kept; above q of them, n leaves the iteration.
+    """The samples are kept; above q samples, the cost of an iteration does not depend on n.
 
-    ‖∂_a f‖² = θᵀT_aᵀ (ΨᵀΨ/n) T_aθ needs of the samples only the q×q matrix ΨᵀΨ, so any root of it
-    can stand for Ψ.
+    ‖∂_a f‖² = θᵀT_aᵀ (ΨᵀΨ/n) T_aθ needs only the q×q matrix ΨᵀΨ of the samples, so any root of it
+    can replace Ψ.
     """
 
     def __init__(self, request: Request, monomials: Monomials) -> None:
@@ -99,11 +99,11 @@ class MonomialSpace(Monomial, FeatureSpace):
         return product(theta, self.Phi.T)
 
     def represent(self, theta: Array, residual: Array | None, U: Array) -> dict[str, Array]:
-        """α = (y − f)/shift and β = −u/(2ν) from the stationarity of S1, and made to fit θ.
+        """α = (y − f)/shift and β = −u/(2ν) from the stationarity of S1, then refined to match θ.
 
-        With a small ν their rounding errors are large: what is left of θ − Φᵀα − √nZᵀβ is given to
-        both by (A + κB)x = rest, which leaves 2νx of it. Where even that does not do, on data far
-        from the origin, they would not be f: only θ is returned.
+        With a small ν their rounding errors are large. The rest θ − Φᵀα − √nZᵀβ is distributed to
+        both by (A + κB)x = rest, which leaves 2νx of it. On data far from the origin even that may
+        fail; α and β would not represent f, and only θ is returned.
         """
         if residual is None or self.shape[1] != self.n or self.nu == 0.0:
             return {"theta": theta}
@@ -118,7 +118,7 @@ class MonomialSpace(Monomial, FeatureSpace):
             beta += (kappa[0] / root_n) * self.Z.forward(x)
         rest = theta - product(alpha, self.Phi) - root_n * self.Z.adjoint(beta)
         missed = np.abs(rest).max() / (np.abs(theta).max() or 1.0)
-        # Kα has rounding errors of this size.
+        # This is the size of the rounding errors of Kα.
         largest = float(np.einsum("ir,ir->i", self.Phi, self.Phi).max())
         rounding = EPS * largest * float(np.abs(alpha).sum(axis=1).max())
         values = float(np.abs(self.evaluate(theta)).max())

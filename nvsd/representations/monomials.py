@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 
 
 def n_monomials(d: int, degree: int, offset: float) -> int:
-    """How many monomials the kernel has: all up to the degree, or only those of that degree."""
+    """Number of monomials of the kernel: all up to the degree, or only those of that degree."""
     return math.comb(d + degree, degree) if offset else math.comb(d + degree - 1, degree)
 
 
@@ -28,7 +28,7 @@ class Monomials:
     Attributes
     ----------
     r, q : int
-        How many features φ and how many derivative monomials ψ there are.
+        Numbers of features φ and of derivative monomials ψ.
     T : (d*q, r) sparse array
         Row a*q + j holds the coefficient of ψ_j in ∂_a φ; one entry in each row.
     """

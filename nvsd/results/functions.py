@@ -1,4 +1,4 @@
-"""The functions of a Dataset at new points: what was stored is enough."""
+"""The functions of a Dataset at new points, from the stored variables alone."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ Array = NDArray[np.float64]
 
 
 class StoredFunctions:
-    """All functions of a path, or of its refits, for all τ (and μ) in one call."""
+    """The functions of a path, or of its refits; each call covers all τ (and μ)."""
 
     def __init__(self, dataset: xr.Dataset) -> None:
         self._given, self._dataset = dataset, in_schema_order(dataset)
 
     def predict(self, X_new: ArrayLike) -> xr.DataArray:
-        """f at new points, the mean of y included.
+        """f at new points, including the mean of y.
 
         Parameters
         ----------
@@ -55,8 +55,8 @@ class StoredFunctions:
     def derivative_norm(self, X_new: ArrayLike) -> xr.DataArray:
         """‖∂_a f‖ over other points, comparable with the Dataset's own `derivative_norm`.
 
-        On the samples a norm of zero says only that f is flat in x_a there; on held-out points
-        the same f may well depend on x_a.
+        At the samples a norm of zero only says that f is flat in x_a there; at held-out points
+        the same f may depend on x_a.
         """
         _, gradient = self._evaluate(self._scaled(X_new), gradient=True)
         norm = np.sqrt(np.mean(gradient**2, axis=-1))
@@ -77,7 +77,7 @@ class StoredFunctions:
     def _check_inputs(self, columns: int) -> None:
         if columns != (inputs := len(self._features)):
             raise ValueError(
-                f"X has {columns} columns and the path {inputs} inputs; give the same inputs."
+                f"X has {columns} columns but the path has {inputs} inputs; give the same inputs."
             )
 
     @property
@@ -86,7 +86,7 @@ class StoredFunctions:
         return features_of(self._dataset)
 
     def _check_one_path(self) -> None:
-        """Refuse what is not a path, several that were joined, and one that is no longer whole."""
+        """Refuse a Dataset that is not a path, joins several paths, or lacks part of one."""
         missing = [name for name in NEEDED if name not in self._dataset]
         if missing:
             raise ValueError(
@@ -104,8 +104,8 @@ class StoredFunctions:
             whole = int(self._dataset.attrs.get(attribute, size))
             if size != whole:
                 raise ValueError(
-                    f"the Dataset has {size} of {whole} along {dim}, and f is made of all of them; "
-                    "use the path as it was before that selection."
+                    f"the Dataset has {size} of {whole} along {dim}, but f needs all of them; use "
+                    "the path from before that selection."
                 )
 
     @property
@@ -122,13 +122,13 @@ class StoredFunctions:
         if kind not in known:
             raise ValueError(
                 f"the Dataset was made with representation {kind!r}, which is not defined here; "
-                "import what defines it."
+                "import the module that defines it."
             )
         stored = _Stored(self._dataset, self._leading)
         return known[kind](stored, kernel_of(self._dataset), X_new, gradient)
 
     def _kind(self) -> str:
-        """The representation; what was joined may have lost its attributes, not its variables."""
+        """The representation; a joined Dataset may lack the attribute but has the variables."""
         if "representation" in self._dataset.attrs:
             return str(self._dataset.attrs["representation"])
         held = (("value_points", "landmarks"), ("theta", "monomial"), ("beta", "derivative"))
@@ -148,9 +148,9 @@ class StoredFunctions:
 
 
 class _Stored(Mapping[str, Array]):
-    """The variables of a Dataset, each read when it is asked for.
+    """The variables of a Dataset, each read when it is needed.
 
-    All functions are along the first axis of what differs between them.
+    Variables that differ between functions have the functions along their first axis.
     """
 
     def __init__(self, dataset: xr.Dataset, leading: tuple[str, ...]) -> None:

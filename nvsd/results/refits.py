@@ -56,8 +56,8 @@ def refit_dataset(
 ) -> xr.Dataset:
     """One refit as a Dataset that predicts: ``dataset.nvsd.predict(X_new)``.
 
-    It has only the inputs that f uses, so that new tables need no others; where it uses none, it
-    has all inputs and predicts the mean.
+    It has only the inputs that f uses, so new tables need no others. If f uses none, it has all
+    inputs and predicts the mean.
     """
     used = np.asarray(fit.features, dtype=bool)
     shown = used if used.any() else np.ones_like(used)

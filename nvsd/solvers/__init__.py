@@ -1,4 +1,4 @@
-"""Regularisation paths: one driver, the solvers it drives, certificates and their verification."""
+"""Regularisation paths: one driver, the solvers it runs, certificates and their verification."""
 
 from __future__ import annotations
 

@@ -2,16 +2,16 @@
 
 Each row of the batch is one τ. With w = φ + λ the three steps of the paper are one map w → w⁺:
 
-    φ = prox_{τJ/κ}(w), λ = w − φ          S2 and S3 of the step before
+    φ = prox_{τJ/κ}(w), λ = w − φ          S2 and S3 of the previous step
     θ = argmin E(θ) + κ/2 ‖Zθ − φ + λ‖²     S1
     w⁺ = w + α (Zθ − φ)                     over-relaxation α
 
-and its fixed points are the solutions. Anderson's acceleration extrapolates the last few w; any w
-it proposes still gives a feasible dual point u = κ(w − prox(w)), so the certificate holds whatever
-the extrapolation does.
+and its fixed points are the solutions. Anderson's acceleration extrapolates the last few w. Every w
+that it proposes gives a feasible dual point u = κ(w − prox(w)), so the certificate holds for any
+extrapolation.
 
-The path is solved from the smallest τ, where the solution is near kernel ridge, upwards; every
-batch starts from a straight line between its neighbour and the flat end.
+The path is solved upwards from the smallest τ, where the solution is near kernel ridge. Every batch
+starts on a straight line between its neighbour and the flat end.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from nvsd.tolerances import LARGEST_KAPPA, SMALLEST_KAPPA, TINY
 
 Array = NDArray[np.float64]
 
-RELAXATION = 1.7  # α in (0, 2): the fastest on E1 to E3, where 1.5 to 1.8 are alike
-MEMORY = 8  # steps that Anderson's acceleration looks back: more cost memory, fewer cost steps
-# κ is balanced every ten iterations (Boyd et al. 2011, §3.4.1, on relative residuals), if it moves
-# by more than the factor: a new κ costs a factorisation and the history of the acceleration.
+RELAXATION = 1.7  # α in (0, 2): the fastest on E1 to E3, where 1.5 to 1.8 are similar
+MEMORY = 8  # steps that Anderson's acceleration uses: more cost memory, fewer cost iterations
+# κ is balanced every ten iterations (Boyd et al. 2011, §3.4.1, on relative residuals), but only if
+# it changes by more than the factor: a new κ costs a factorisation and the acceleration's history.
 ADAPT_EVERY, ADAPT_FACTOR = 10, 6.0
-LARGEST_MOVE = 1e3  # of κ at once: residuals far from a solution can mislead
-START_KAPPA = 2.0  # times ‖u‖/‖φ‖, the ratio at which primal and dual steps have one scale
-START_RANGE = 1e8  # of κ, in units of the system, at the start
-FALL = 4.0  # by which the gap falls in an iteration where it falls fast
-LONGEST_WAIT = 8  # iterations without a look at the gap
-SUBGRADIENT_STEP = 1e-3  # of the largest derivative norm of kernel ridge
+LARGEST_MOVE = 1e3  # factor on κ at once: residuals far from a solution can mislead
+START_KAPPA = 2.0  # times ‖u‖/‖φ‖, the ratio at which primal and dual steps have the same scale
+START_RANGE = 1e8  # range of κ at the start, in units of the system
+FALL = 4.0  # factor by which the gap shrinks in an iteration if it shrinks fast
+LONGEST_WAIT = 8  # iterations without computing the gap
+SUBGRADIENT_STEP = 1e-3  # share of the largest derivative norm of kernel ridge
 
 
 def on_lattice(factor: float) -> float:
@@ -60,13 +60,13 @@ class ADMM(Solver):
         self, problem: Problem, penalty: BoundPenalty, flat: FlatPoint, settings: Settings
     ) -> None:
         super().__init__(problem, penalty, flat, settings)
-        # With the squared term in S1, S2 is left with the norms.
+        # With the squared term in S1, S2 only has the norms.
         self.in_s1 = settings.quadratic == "S1" and penalty.ridge > 0
         self.s2_penalty = penalty.without_ridge() if self.in_s1 else penalty
         self.neighbour: tuple[float, Array, Array] | None = None
 
     def batches(self, ascending: Array) -> list[Array]:
-        """They span at most a factor of about ten: within one, the same κ serves all τ."""
+        """Each batch spans a factor of at most about ten, so that one κ suits all its τ."""
         if not len(ascending):
             return []
         span = np.log10(ascending[-1] / ascending[0])
@@ -97,7 +97,7 @@ class ADMM(Solver):
         return State.begin(tau, kappa, phi + u / kappa[:, None, None], MEMORY)
 
     def _start_kappa(self, phi: Array, u: Array) -> Array:
-        """κ ∝ ‖u‖/‖φ‖, in units of the system and within reason."""
+        """κ ∝ ‖u‖/‖φ‖, in units of the system and within START_RANGE."""
         system = self.problem.representation.system
         largest = norms(phi).max() or norms(self.problem.ridge()[1])[0]
         size = np.maximum(norms(phi), 1e-3 * largest + TINY)
@@ -108,11 +108,11 @@ class ADMM(Solver):
         return kappa * system.kappa_unit
 
     def prox(self, state: State, w: Array) -> Array:
-        """φ = prox_{τJ/κ}(w), without what S1 takes."""
+        """φ = prox_{τJ/κ}(w), without the part of J that is in S1."""
         return self.s2_penalty.prox(w, state.tau / state.kappa)
 
     def step(self, state: State) -> None:
-        """S2 and S3 of the step before, S1, over-relaxation."""
+        """S2 and S3 of the previous step, S1, over-relaxation."""
         kappa = state.kappa[:, None, None]
         state.phi_before = self.prox(state, state.w)
         v = 2.0 * state.phi_before - state.w
@@ -140,8 +140,8 @@ class ADMM(Solver):
         """Which rows have a gap of at most tol.
 
         The terms are tried in the order of their cost: first the one that needs no product, then
-        the distance; what passes both is certified anew, without relying on S1's own Zθ. A row
-        whose distance is far too large is left alone for a while.
+        the distance. A row that passes both is certified again, without S1's own Zθ. A row whose
+        distance is far too large is skipped for a few iterations.
         """
         gap = fenchel_gap(self.penalty, state.tau, state.z, state.u)
         gap[state.wait_until > iteration] = np.inf

@@ -9,28 +9,29 @@ Array = NDArray[np.float64]
 
 
 class Anderson:
-    """Anderson's acceleration (type II) of w → w⁺, for each row by itself.
+    """Anderson's acceleration (type II) of w → w⁺, for each row separately.
 
-    Of the last m differences of w and of the residual f = w⁺ − w, the combination that minimises
-    the next residual is taken. Plain steps never increase ‖f‖; a row where an extrapolation has
-    done so goes back to the plain step it left and starts a new history.
+    It takes the combination of the last m differences of w and of the residual f = w⁺ − w that
+    minimises the next residual. Plain steps never increase ‖f‖. If an extrapolation does, the row
+    returns to the plain step before it and starts a new history.
     """
 
     # Of the small normal equations, relative to their trace: about the root of the rounding unit,
     # below which differences of nearly parallel steps are noise.
     REGULARISATION = 3e-8
-    # Of ‖f‖ in one step. Plain steps never let it grow; a little growth after an extrapolation is
-    # common on the way to faster convergence, and was not worth a new history on E1 to E3.
+    # Allowed growth of ‖f‖ in one step. Plain steps never increase it. Slight growth after an
+    # extrapolation is common even when convergence is faster, and on E1 to E3 restarting the
+    # history for it did not pay.
     GROWTH = 1.5
 
     def __init__(self, shape: tuple[int, ...], memory: int) -> None:
         self.memory, self.count = memory, 0
         k, p = shape[0], int(np.prod(shape[1:]))
-        self.changes = np.zeros((k, memory, p))  # F, of the residual
-        self.moves = np.zeros((k, memory, p))  # W + F, of the plain step
+        self.changes = np.zeros((k, memory, p))  # F, differences of the residual
+        self.moves = np.zeros((k, memory, p))  # W + F, differences of the plain step
         self.gram = np.zeros((k, memory, memory))  # of the changes
-        self.w = self.f = np.zeros((k, p))  # of the step before
-        self.size = np.full(k, np.inf)  # ‖f‖² of the step before; inf where there is none
+        self.w = self.f = np.zeros((k, p))  # of the previous step
+        self.size = np.full(k, np.inf)  # ‖f‖² of the previous step; inf if there is none
 
     def extrapolate(self, w: Array, w_next: Array) -> Array:
         """The accelerated point, or w⁺ for rows with no usable history."""

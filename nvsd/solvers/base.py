@@ -32,7 +32,7 @@ class State:
     tau, kappa : (k,) arrays
         The weight of the penalty, and the step size.
     w, w_next : (k, d, rows) arrays
-        Where the step began and where it led.
+        Start and end of the step.
     phi_before, phi : (k, d, rows) arrays
         prox_{τJ/κ} of both.
     C, z : arrays
@@ -40,11 +40,11 @@ class State:
     multiplier, u : (k, d, rows) arrays
         θ = θ(multiplier), and the feasible dual point.
     gap : (k,) array
-        The duality gap where it was computed; a lower bound of it, or inf, elsewhere.
+        The duality gap where it was computed; elsewhere a lower bound of it, or inf.
     wait_until : (k,) array
-        The iteration before which the gap need not be looked at.
+        The iteration before which the gap need not be computed.
     history : Anderson
-        Of w.
+        The history of w.
     """
 
     tau: Array
@@ -63,7 +63,7 @@ class State:
 
     @classmethod
     def begin(cls, tau: Array, kappa: Array, w: Array, memory: int) -> Self:
-        """Before the first step nothing but w is known."""
+        """The state before the first step, when only w is known."""
         unknown, none = np.full(len(tau), np.inf), np.zeros(len(tau))
         return cls(tau, kappa, w, w, w, w, w, w, w, w, unknown, none, Anderson(w.shape, memory))
 
@@ -82,13 +82,13 @@ class Solver(ABC):
     Attributes
     ----------
     name : str
-        By which `nvsd_path(solver=...)` knows it.
+        Its name in `nvsd_path(solver=...)`.
     needs : sequence of str
-        What it calls of the problem.
+        The methods and attributes of the problem that it uses.
     quadratic : sequence of str
         Where it can put the elastic net's squared term.
     adapt_every : int
-        After how many iterations `adapt` is called; 0: never.
+        Number of iterations between calls of `adapt`; 0: never.
     """
 
     name: ClassVar[str]
@@ -104,7 +104,7 @@ class Solver(ABC):
 
     @classmethod
     def refuse(cls, problem: Problem, settings: Settings) -> None:
-        """Refuse what it cannot honour."""
+        """Refuse a problem or settings that the solver cannot handle."""
         missing = [need for need in cls.needs if not hasattr(problem, need)]
         if missing:
             raise ValueError(
@@ -120,34 +120,34 @@ class Solver(ABC):
 
     @abstractmethod
     def batches(self, ascending: Array) -> list[Array]:
-        """The τ in the order in which to solve them, those that are iterated together as one."""
+        """The τ in the order of solution; those iterated together form one array."""
 
     @abstractmethod
     def warm_start(self, tau: Array) -> State:
-        """Where to start a batch, from what was solved before."""
+        """Where to start a batch, from earlier solutions."""
 
     @abstractmethod
     def start(self, tau: Array, phi: Array, u: Array) -> State:
         """Start from derivatives φ and a dual point u, (k, d, rows)."""
 
     def beyond(self, tau: Array, u: Array) -> State:
-        """Where to start from τ_max on, u being the flat point's dual point."""
+        """Where to start for τ ≥ τ_max, where u is the dual point of the flat point."""
         return self.start(tau, np.zeros_like(u), u)
 
     @abstractmethod
     def step(self, state: State) -> None:
-        """One iteration from w: all of the state but the gap."""
+        """One iteration from w; updates all of the state except the gap."""
 
     @abstractmethod
     def look(self, state: State, iteration: int) -> Mask:
-        """Set the gap where it can be told; which rows have one of at most tol."""
+        """Set the gap where it is known; return the rows whose gap is at most tol."""
 
     def learn(self, state: State, rows: Mask) -> None:
-        """Take in solved rows, for later starts."""
+        """Remember solved rows for later starts."""
         return
 
     def adapt(self, state: State) -> None:
-        """Change the step sizes where that pays."""
+        """Change the step sizes if that is worth it."""
         return
 
     def extrapolate(self, state: State) -> None:
@@ -192,7 +192,7 @@ class Solver(ABC):
 
 
 def solver_named(name: str, problem: Problem, settings: Settings) -> type[Solver]:
-    """The solver asked for; "auto" is the one that suits the representation."""
+    """The requested solver; "auto" is the one that suits the representation."""
     known = short_names(Solver, "name")  # type: ignore[type-abstract]
     suited = known[problem.representation.solver]
     solver = by_name("solver", name, {"auto": suited, **known})

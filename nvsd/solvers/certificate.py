@@ -1,4 +1,4 @@
-"""The duality gap of a point, from a feasible dual point; it uses no factorisation of S1, nor κ."""
+"""The duality gap of a point, from a feasible dual point; it uses neither S1's factors nor κ."""
 
 from __future__ import annotations
 

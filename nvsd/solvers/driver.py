@@ -1,8 +1,8 @@
 """Regularisation paths over τ: what all solvers share.
 
-Both ends of a path are known in closed form: from τ_max on all derivatives vanish, and τ = 0 is
-kernel ridge. In between a solver iterates batches of τ, in an order of its own, each started from
-what was solved before, until the duality gap of every τ is at most tol.
+Both ends of a path are known in closed form: for τ ≥ τ_max all derivatives vanish, and τ = 0 is
+kernel ridge. In between, a solver iterates batches of τ in its own order. Each batch starts from
+earlier solutions and ends when the duality gap of every τ is at most tol.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ Tick = Callable[[int], object]
 logger = logging.getLogger("nvsd")
 
 # Iterations on each rung of the ladder below a bound on τ_max, the ratio of its rungs (closer than
-# the default grid), how many there are, and how many ladders at most: 0.93^48 is 1/30.
+# the default grid), the number of rungs, and the largest number of ladders: 0.93^48 is 1/30.
 LADDER_ITER, RUNG, RUNGS, LADDERS = 40, 0.93, 8, 6
-FLAT_ITER = 300  # iterations that the flat point is worth where it is not its own proof
-CLEARLY_LESS = 0.1  # of a gap: what justifies another point in place of the flat one
+FLAT_ITER = 300  # largest number of iterations from τ_max on, if the flat point is not certified
+CLEARLY_LESS = 0.1  # share of the flat point's gap below which another point replaces it
 
 
 def _nothing(done: int) -> None:
@@ -75,9 +75,9 @@ def solve_batch(
     Parameters
     ----------
     tick : callable
-        Told how many τ have just been finished.
+        Called with the number of τ that have just finished.
     trace : Trace, optional
-        Takes in the gap and the residuals of every step, which costs a certificate for each.
+        Records the gap and the residuals of every step, which costs a certificate per step.
     """
     done: list[Points] = []
     for iteration in range(1, solver.settings.max_iter + 1):
@@ -102,16 +102,16 @@ def solve_batch(
 
 
 def tighten(solver: Solver) -> FlatPoint:
-    """Lower τ_max to where the flat point stops being optimal, when Z lacks full row rank.
+    """Lower τ_max to where the flat point stops being optimal, if Z lacks full row rank.
 
-    Then Zᵀu does not determine u, and a solver finds dual points of smaller gauge than the one of
-    least norm. A few iterations are spent on a ladder of τ below the bound, with rungs closer than
-    the default grid, and τ_max goes down as far as the dual points prove the flat point.
+    Then Zᵀu does not determine u, and a solver can find dual points with a smaller gauge than the
+    one of least norm. A few iterations run on a ladder of τ below the bound, with rungs closer than
+    the default grid. τ_max becomes the last τ whose dual point proves the flat point optimal.
     """
     problem, penalty, flat, settings = solver.problem, solver.penalty, solver.flat, solver.settings
     known = not 0 < flat.tau_max < np.inf or problem.representation.full_row_rank()
     if known or problem.half_distance(flat.C, np.zeros_like(flat.u))[0] <= solver.limit:
-        return flat  # in the last case even τ = 0 gains nothing that tol can tell
+        return flat  # in the last case even τ = 0 improves by less than tol
     short = type(solver)(problem, penalty, flat, replace(settings, max_iter=LADDER_ITER))
     for _ in range(LADDERS):
         ladder: Array = flat.tau_max * RUNG ** np.arange(1.0, RUNGS + 1.0)
@@ -130,21 +130,22 @@ def tighten(solver: Solver) -> FlatPoint:
 
 
 def _from_tau_max_on(solver: Solver, taus: Array, trace: Trace | None) -> Points:
-    """The flat point; where rounding spoils its proof, what a solver makes of it.
+    """The flat point, or the solver's point where rounding spoils the proof of the flat point.
 
-    The support is empty either way: what the solver may leave of Zθ is far below what τ_max can
-    tell.
+    The support is empty in both cases: any Zθ that the solver leaves is far below the accuracy of
+    τ_max.
     """
     problem, flat, settings = solver.problem, solver.flat, solver.settings
     known = Points.join([_closed_form(problem, solver.penalty, taus, flat)])
-    # Without a factorisation the flat point is only as exact as its iterative solution.
+    # Without a factorisation the flat point is only as exact as the iteration that found it.
     direct = problem.representation.factorises
     left = norms(problem.derivatives(flat.C))
     exact = direct & (left <= FLAT_POINT * norms(problem.ridge()[1]))
     doubtful = np.flatnonzero((known.gap > solver.limit) & ~exact)
     if not len(doubtful):
         return known
-    # Iterations that do not help against rounding are few; else later τ learn from them.
+    # Iterations do not help against rounding, so there are few. In the other case later τ start
+    # from their result.
     few = replace(settings, max_iter=min(settings.max_iter, FLAT_ITER))
     short = type(solver)(problem, solver.penalty, flat, few) if direct else solver
     own = None if trace is None else Trace()
@@ -196,7 +197,7 @@ def _closed_form(
 
 
 def _none_worse_than_flat(solver: Solver, points: Points) -> Points:
-    """The flat point in place of what ran out of iterations further from the optimum than it is."""
+    """Replace points that ran out of iterations by the flat point, where its gap is smaller."""
     rows = np.flatnonzero(points.status == Status.MAX_ITER)
     if not len(rows):
         return points

@@ -3,10 +3,10 @@
     minimise ½ uᵀHu − hᵀu + (τJ)*(u)
 
 With w = z + u/κ, z = h − Hu, φ = prox_{τJ/κ}(w) and κ = 1/‖H‖, the step is u⁺ = κ(w − φ), by
-Moreau's identity; it is feasible for any w. As every u is feasible and z(u) is known, the gap of
-θ(u) costs nothing more. The path is solved from τ_max down.
+Moreau's identity; it is feasible for any w. Because every u is feasible and z(u) is known, the gap
+of θ(u) needs no further product. The path is solved from τ_max down.
 
-With many inputs H is well conditioned and a path of 50 τ takes some hundreds of products. ADMM with
+With many inputs H is well conditioned and a path of 50 τ takes a few hundred products. ADMM with
 conjugate gradients in S1 took ten to eighty times as many.
 """
 
@@ -26,11 +26,11 @@ from nvsd.solvers.points import Settings
 
 Array = NDArray[np.float64]
 
-MEMORY = 10  # steps that the acceleration looks back: a step is one product, far dearer than a row
+MEMORY = 10  # steps that the acceleration uses: a step is one product, far costlier than a row
 
 
 class DualProblem(Protocol):
-    """What is needed of a problem whose points are held by their dual points: C is u."""
+    """What the solver needs from a problem whose points are given by dual points: C is u."""
 
     representation: Representation
     scale: float
@@ -89,7 +89,7 @@ class DualGradient(Solver):
         return self._begin(tau, z, u)
 
     def beyond(self, tau: Array, u: Array) -> State:
-        """On the same line, which goes on beyond τ_max."""
+        """On the same line, extended beyond τ_max."""
         return self.warm_start(tau)
 
     def start(self, tau: Array, phi: Array, u: Array) -> State:
@@ -116,12 +116,12 @@ class DualGradient(Solver):
         return np.asarray(state.gap <= self.limit)
 
     def residuals(self, state: State) -> tuple[Array, Array]:
-        """With φ = prox(w⁺), which no step needs."""
+        """With φ = prox(w⁺), which the steps themselves do not need."""
         state.phi = self.prox(state, state.w_next)
         return super().residuals(state)
 
     def learn(self, state: State, rows: Mask) -> None:
-        """The last two solutions."""
+        """Remember the last two solutions."""
         for row in np.flatnonzero(rows):
             solved = Solved(float(state.tau[row]), state.u[[row]], state.z[[row]])
             self._last = [*self._last[-1:], solved]

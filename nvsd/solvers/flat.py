@@ -1,4 +1,4 @@
-"""The upper end of a path: the θ with Zθ = 0, from τ_max on the solution."""
+"""The upper end of a path: the θ with Zθ = 0, which is the solution for τ ≥ τ_max."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from nvsd.tolerances import FLAT_POINT
 
 Array = NDArray[np.float64]
 
-# κ, in units of the system, and how often: the second, if θ and u do not fit, makes good the digits
-# that explicit features lose to the first.
+# Pairs of κ, in units of the system, and a number of rounds. The second pair is used if θ and u do
+# not match: explicit features lose digits to the large κ of the first.
 FLAT_ROUNDS = ((FLAT_KAPPA, 3), (1e-3 * FLAT_KAPPA, 4))
 
 
 @dataclass
 class FlatPoint:
-    """The θ that minimises the rest subject to Zθ = 0, and a dual point that proves it optimal.
+    """The θ that minimises the other terms subject to Zθ = 0, and a dual point that proves it.
 
     Attributes
     ----------
@@ -29,7 +29,7 @@ class FlatPoint:
     multiplier : array
         The u of least norm, with which θ = θ(u).
     tau_max : float
-        θ is optimal for every τ from here on.
+        θ is optimal for every τ ≥ tau_max.
     """
 
     C: Array
@@ -39,7 +39,7 @@ class FlatPoint:
 
 
 def flat_point(problem: Problem, penalty: BoundPenalty) -> FlatPoint:
-    """Method of multipliers for the constraint Zθ = 0, with κ so large that three rounds do.
+    """Method of multipliers for the constraint Zθ = 0, with κ so large that three rounds suffice.
 
     Its multiplier is the dual point of least norm. τ_max is exact when Z has full row rank; in
     general it is an upper bound.

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 
 class Status(IntEnum):
-    """How a τ ended: the one source of the words that warnings, reports and pages use."""
+    """How a τ ended; warnings, reports and pages take their words from here."""
 
     CONVERGED = 0
     CLOSED_FORM = 1
@@ -18,7 +18,7 @@ class Status(IntEnum):
 
     @property
     def meaning(self) -> str:
-        """What it says of the point."""
+        """What it says about the point."""
         return {
             Status.CONVERGED: "the duality gap is at most tol times the mean square of y",
             Status.CLOSED_FORM: "the solution is known exactly, no iteration was needed",
@@ -28,7 +28,7 @@ class Status(IntEnum):
 
     @property
     def remedy(self) -> str:
-        """What to do about it; empty where nothing need be done."""
+        """What to do about it; empty if nothing needs to be done."""
         return {
             Status.CONVERGED: "",
             Status.CLOSED_FORM: "",

@@ -1,10 +1,10 @@
-"""A second opinion on functions that are near the limits of double precision.
+"""A second computation of the gap for functions near the limits of double precision.
 
-The duality gap is exact for the matrices that a representation has computed. Where ν is small
-beside the rounding errors of the kernel (polynomials on data far from the origin, above all) these
-matrices may differ from those of the problem, and the gap with them. There the gap is computed once
-more, by products with the kernel alone, for the very coefficients that are returned, and what these
-products may be off by is added.
+The duality gap is exact for the matrices that a representation has computed. If ν is small compared
+with the rounding errors of the kernel (mostly for polynomials on data far from the origin), these
+matrices may differ from those of the problem, and so may the gap. The gap is then computed again
+for the returned coefficients, using only products with the kernel, and a bound on the error of
+these products is added.
 """
 
 from __future__ import annotations
@@ -35,20 +35,20 @@ def verified(
     tol: float,
     tau_max: float,
 ) -> Points:
-    """The points with a gap that holds for the coefficients as they are returned.
+    """The points with a gap that holds for the returned coefficients.
 
     Parameters
     ----------
     X : (n, d) array or None
-        The samples, where f is returned as a combination of kernels and their derivatives there.
+        The samples, if f is returned as a combination of kernels and their derivatives there.
     tol : float
-        With a gap above tol ‖y‖²/n a point has not converged, whatever the solver says.
+        A point with a gap above tol ‖y‖²/n has not converged, whatever the solver says.
     tau_max : float
-        Beyond it, derivatives that are zero but for rounding are multiplied by ever larger τ.
+        Beyond it, rounding errors of zero derivatives are multiplied by ever larger τ.
     """
     gap = points.gap
     if not problem.representation.nu:
-        X = None  # coefficients are those of least norm, and rounding has no ν to compare with
+        X = None  # the coefficients have least norm, and there is no ν to compare rounding with
     if X is not None and _doubtful(kernel, X, problem.representation.nu):
         second, rounding = _second_gap(points, problem, penalty, kernel, X)
         differs = second > gap + GAP_ROUNDING * problem.scale
@@ -65,7 +65,7 @@ def verified(
 
 
 def _doubtful(kernel: Kernel, X: Array, nu: float) -> bool:
-    """Whether the rounding errors of the kernel could matter beside ν."""
+    """Whether the rounding errors of the kernel could matter compared with ν."""
     return nu < SAFE_NU * float(EPS * blocks.K(kernel, _farthest(X))[0, 0])
 
 
@@ -76,10 +76,10 @@ def _farthest(X: Array) -> Array:
 def _unseen(
     points: Points, problem: Problem, penalty: BoundPenalty, kernel: Kernel, X: Array
 ) -> Array:
-    """The gap's second term, τJ(z) − uᵀz, of the coefficients minus that of the solver.
+    """The gap's second term, τJ(z) − uᵀz, for the coefficients minus that of the solver.
 
-    Dα and Lβ are large and cancel where f is nearly flat; what rounding leaves of them, a large τ
-    multiplies. It is measured where a rough bound says that it could matter.
+    Dα and Lβ are large and cancel where f is nearly flat; a large τ multiplies the rounding errors
+    that remain. They are measured where a rough bound says that they could matter.
     """
     rep, unseen = problem.representation, np.zeros(len(points.tau))
     slopes = np.sqrt(blocks.L(kernel, _farthest(X)).diagonal())
@@ -94,7 +94,7 @@ def _unseen(
         def term(z: Array) -> Array:
             return np.asarray(tau * penalty.value(block_norms(z)) - np.einsum("kai,kai->k", u, z))
 
-        # Twice: rounding errors of the products are as large as those of the coefficients.
+        # Doubled: the products have rounding errors of the same size as the coefficients.
         unseen[rows] = 2.0 * (term(z) - term(problem.derivatives(points.C[rows])))
     return np.where(unseen > GAP_ROUNDING * problem.scale, unseen, 0.0)
 
@@ -102,14 +102,14 @@ def _unseen(
 def _second_gap(
     points: Points, problem: Problem, penalty: BoundPenalty, kernel: Kernel, X: Array
 ) -> tuple[Array, Array]:
-    """The gap of the coefficients, from products with the kernel, and what these may be off by.
+    """The gap of the coefficients, from products with the kernel, and a bound on its error.
 
     Let g be the gradient of E(f) + uᵀz at f, a function of the same kind. The gap is
 
         τJ(z) + (τJ)*(u) − uᵀz  +  ½‖g‖² in the norm of A⁻¹,
 
-    and 2ν‖g‖² in that norm is ‖g − Σ_i a_i k(x_i, ·)‖² + nν‖a‖² for the best a, and less than it
-    for every other one. Nothing is a difference of large numbers that are nearly equal.
+    and 2ν‖g‖² in that norm equals ‖g − Σ_i a_i k(x_i, ·)‖² + nν‖a‖² for the best a and is below it
+    for any other a. No term is a difference of large, nearly equal numbers.
     """
     y, rep = problem.y, problem.representation
     assert y is not None
@@ -136,7 +136,7 @@ def _second_gap(
 def _distance(
     kernel: Kernel, X: Array, alpha: Array, beta: Array, shift: float
 ) -> tuple[Array, Array]:
-    """min over a of ‖g − Σ_i a_i k(x_i, ·)‖² + shift ‖a‖², and what it may be off by."""
+    """min over a of ‖g − Σ_i a_i k(x_i, ·)‖² + shift ‖a‖², and a bound on its error."""
     K = blocks.K(kernel, X)
     K[np.diag_indices(len(K))] += shift
     at_samples, _, _ = _evaluate(kernel, X, alpha, beta)
@@ -157,7 +157,7 @@ def _evaluate(kernel: Kernel, X: Array, alpha: Array, beta: Array) -> tuple[Arra
 
 
 def _rounding(kernel: Kernel, X: Array, alpha: Array, beta: Array) -> tuple[Array, Array]:
-    """Rounding errors of f (k, n) and of its derivatives (k, d, n): of the sums of all |terms|."""
+    """Rounding errors of f (k, n) and its derivatives (k, d, n), from sums of all |terms|."""
     n, d = X.shape
     alpha, beta = np.abs(alpha), np.abs(beta).reshape(len(alpha), -1)
     f, z = np.empty_like(alpha), np.empty((len(alpha), d, n))

@@ -352,7 +352,7 @@ def test_a_report_judges_by_rows_that_were_not_fitted(
     assert main(["path", str(data), "--target", "y", "--n-taus", "5", "--out", str(path)]) == 0
     report = ["report", str(path), "--out", str(page), "--target", "y"]
     assert main([*report, "--data", str(other)]) == 1
-    assert "25 rows and the path was fitted to 40; give those, or" in capsys.readouterr().err
+    assert "25 rows but the path was fitted to 40; give those rows, or" in capsys.readouterr().err
     assert main([*report, "--data", str(data), "--validation", str(other)]) == 0
     assert "25 held-out samples" in page.read_text()
 

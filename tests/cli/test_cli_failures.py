@@ -63,7 +63,7 @@ def test_wrong_usage_ends_with_two(
         (["path", "DATA", "--target", "y", "--out", "none/path.nc"], ["does not exist", "none"]),
         (["path", "DATA", "--target", "y", "--out", "path.csv"], ["'.nc'"]),
         (["path", "DATA", "--target", "y", "--plot", "path.docx"], ["'.png'"]),
-        (["path", "DATA", "--target", "y", "--groups", "DATA"], ["no JSON"]),
+        (["path", "DATA", "--target", "y", "--groups", "DATA"], ["not JSON"]),
         (["select", "DATA", "--target", "y", "--validation", "none.csv"], ["none.csv"]),
         (["show", "DATA"], ["netCDF"]),
         (["show", "PATH", "--tau", "nan"], ["tau"]),
@@ -187,7 +187,7 @@ def test_files_that_do_not_hold_one_path(
     place = str(tmp_path / "refits.nc")
     assert "refit" in complaint(capsys, 1, "show", place, "--plot", str(tmp_path / "a.png"))
     page = tmp_path / "a.html"
-    assert "what nvsd path wrote" in complaint(capsys, 1, "report", place, "--out", str(page))
+    assert "one that nvsd path wrote" in complaint(capsys, 1, "report", place, "--out", str(page))
     assert not page.exists()
     code, out, _ = run(capsys, "predict", place, str(folder / "data.csv"), "--tau", "0")
     assert code == 0
@@ -315,7 +315,7 @@ def test_no_file_is_written_over_one_that_is_read(
         [*select, "--out", new, "--history", new],
         ["show", str(path), "--plot", figure, "--plot-support", figure],
     ):
-        assert "too; give it a name of its own." in complaint(capsys, 2, *command)
+        assert "; give it another name." in complaint(capsys, 2, *command)
     assert (path.read_bytes(), data.read_bytes()) == before
     assert not Path(new).exists()
     assert not Path(figure).exists()
@@ -358,9 +358,9 @@ def test_decimal_commas(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     frame.to_csv(plain, index=False)
     frame.to_csv(other, index=False, sep=";", decimal=",")
     command = ["--target", "y", "--method", "eliminate", "--cv", "2"]
-    assert "say so with --separator ';'" in complaint(capsys, 1, "select", other, *command)
+    assert "give --separator ';'" in complaint(capsys, 1, "select", other, *command)
     said = complaint(capsys, 1, "select", other, *command, "--separator", ";")
-    assert "if commas are its decimal points, say so with --decimal ," in said
+    assert "if its decimal points are commas, give --decimal ," in said
     as_it_is = ["--separator", ";", "--decimal", ","]
     assert (
         run(capsys, "select", other, *command, *as_it_is)[:2]

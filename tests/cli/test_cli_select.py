@@ -76,8 +76,8 @@ def test_nothing_selected_is_an_answer(
         "of them: no set of inputs predicts it clearly better than its mean does."
     )
     assert "set of 0" not in said
-    assert "(held-out rows): that of the mean. Predictions are the mean of growth." in said
-    assert said.endswith("which here cannot be told from chance:")
+    assert "(held-out rows): the error of the mean. Predictions are the mean of growth." in said
+    assert said.endswith("here not distinguishable from chance:")
     mean = pd.read_csv(folder / "noise.csv")["growth"].mean()
     _, out, _ = run(capsys, "show", model)
     assert " ".join(out.split()).startswith(
@@ -111,10 +111,10 @@ def test_other_methods_give_their_reason_and_ranks(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = select(capsys, folder / "data.csv", "--method", "eliminate", "--cv", "3")
-    assert "candidate sets this one has the least error." in sentences(out)
+    assert "candidate sets, this one has the least error." in sentences(out)
     assert sentences(out).endswith(
         "Inputs by strength, the derivative norm that they were ranked by; rank is the size of the "
-        "smallest set with them:"
+        "smallest set that has them:"
     )
     head = next(line for line in out.splitlines() if line.startswith("input"))
     assert head.split() == ["input", "selected", "strength", "rank"]
@@ -134,10 +134,10 @@ def test_many_inputs_groups_and_rules() -> None:
     assert f" and {16 - NAMED} more." in answer(every)
     grouped = nvsd.select(X, y, k=1, groups=groups, cv=2)
     assert answer(grouped).startswith("Selected 2 of 16 inputs by anova, in 1 of 8 groups: ")
-    assert "no less than that of the mean" in answer(grouped, variance=float(grouped.score))
+    assert "no less than the error of the mean" in answer(grouped, variance=float(grouped.score))
     reasons = {
         "1se": "this set is the smallest whose error is within a standard error of the least",
-        "clear": "of the sets with nearly the least error this one has the clearest norms",
+        "clear": "of the sets with nearly the least error, this one has the clearest norms",
     }
     told = nvsd.select(X, y, method="eliminate", validation=(X[:20], y[:20]))
     worse = int(np.argmax(told.history["error"].values))

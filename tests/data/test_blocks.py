@@ -247,7 +247,7 @@ def test_lists_of_numbers_are_arrays() -> None:
 def test_what_an_iterator_gave_is_not_taken_for_all_rows() -> None:
     rows = rows_of(iter(blocks()))
     assert rows.total(Spread.of).n == 400
-    with pytest.raises(ValueError, match="an iterator that has been read; give a list"):
+    with pytest.raises(ValueError, match="an iterator that has already been read; give a list"):
         rows.total(Spread.of)
 
 
@@ -284,7 +284,7 @@ def nan_block() -> list:
         (lambda: ([*blocks(), (np.ones((3, 2)), np.ones(3))],), "block 3 has other inputs"),
         (lambda: ([*blocks(), (np.ones((3, 4)), np.ones(2))],), "y has shape"),
         (lambda: (iter([data()[0]]),), "block 0 is a ndarray; give pairs"),
-        (lambda: (blocks(), data()[1]), "comes with the blocks too"),
+        (lambda: (blocks(), data()[1]), "also comes with the blocks"),
         (lambda: (data()[0],), "y is missing"),
         (lambda: ([(np.ones((1, 2)), np.ones(1))],), "at least 2 samples"),
     ],
@@ -303,7 +303,7 @@ def test_blocks_need_a_polynomial_kernel(kernel) -> None:
 
 
 def test_blocks_are_not_taken_for_an_array() -> None:
-    with pytest.raises(ValueError, match="'derivative' needs all samples in memory, and they come"):
+    with pytest.raises(ValueError, match="'derivative' needs all samples in memory, but they come"):
         solve(blocks(), representation="derivative")
 
 
@@ -380,7 +380,7 @@ def test_checkpoints_of_arrays_and_maps(tmp_path, monkeypatch) -> None:
     again = solve(mapped(tmp_path, "X.npy", X), y, checkpoint=tmp_path / "a.npz", standardize=True)
     assert again.identical(expected)
     y[160] += 1
-    with pytest.raises(ValueError, match="block 2 is not the one"):
+    with pytest.raises(ValueError, match="block 2 differs from the one"):
         solve(X, y, checkpoint=tmp_path / "a.npz", standardize=True)
 
 
@@ -392,18 +392,18 @@ def test_a_checkpoint_of_rows_without_a_target(tmp_path, monkeypatch) -> None:
         patch.setattr(Moments, "of", lambda *_: pytest.fail("summed again"))
         again = nvsd.prepare(X, kernel=KERNEL, checkpoint=file)
     assert_same_path(nvsd.nvsd_path(again, y, taus=TAUS), solve(X, y))
-    with pytest.raises(ValueError, match="block 0 is not the one"):
+    with pytest.raises(ValueError, match="block 0 differs from the one"):
         nvsd.prepare(X + 1, kernel=KERNEL, checkpoint=file)
 
 
 @pytest.mark.parametrize(
     ("given", "options", "message"),
     [
-        (lambda: blocks(50), {"kernel": Polynomial(2)}, "another kernel"),
-        (lambda: blocks(50)[::-1], {}, "block 0 is not the one"),
-        (lambda: blocks(50)[:4], {}, "made from 8 blocks, and there are 4"),
-        (lambda: [(A, b + 1) for A, b in blocks(50)], {}, "block 0 is not the one"),
-        (lambda: blocks(50), {"standardize": True}, "block 0 is not the one"),
+        (lambda: blocks(50), {"kernel": Polynomial(2)}, "a different kernel"),
+        (lambda: blocks(50)[::-1], {}, "block 0 differs from the one"),
+        (lambda: blocks(50)[:4], {}, "made from 8 blocks, but there are 4"),
+        (lambda: [(A, b + 1) for A, b in blocks(50)], {}, "block 0 differs from the one"),
+        (lambda: blocks(50), {"standardize": True}, "block 0 differs from the one"),
     ],
 )
 def test_a_checkpoint_of_another_problem_is_refused(given, options, message, tmp_path) -> None:

@@ -118,7 +118,7 @@ def test_an_interrupted_sum_over_chunks_goes_on(data, tmp_path, monkeypatch) -> 
     monkeypatch.undo()
     monkeypatch.setattr("nvsd.data.dask_rows.BATCH", 2)
     assert solve(*rows, checkpoint=file).identical(expected)
-    with pytest.raises(ValueError, match="block 0 is not the one"):
+    with pytest.raises(ValueError, match="block 0 differs from the one"):
         solve(rows[0] + 1, rows[1], checkpoint=file)
 
 

@@ -444,12 +444,12 @@ def test_a_run_goes_on_from_compact_results(finished: Path, tmp_path: Path, caps
     options += ["--replications", "4", "--known", str(known), "--out", str(out)]
     assert main(["replicate", "table1", *options]) == 0
     said = capsys.readouterr().err
-    assert "18 fits were taken over" in said
+    assert "18 fits were taken from" in said
     assert "2 of 8 fits were run" in said
     after = collect(records_in(out, "E1"), "E1")
     assert after.isel(replication=slice(3)).identical(before)
     assert main(["replicate", "table1", *options]) == 0
-    assert "0 fits were taken over" in capsys.readouterr().err
+    assert "0 fits were taken from" in capsys.readouterr().err
 
 
 def test_compact_results_with_other_settings_are_not_taken_over(
@@ -723,14 +723,14 @@ def test_fits_that_fail_are_counted_and_one_is_named(tmp_path: Path, capsys, mon
     assert main(["replicate", "table1", *options, "--out", str(tmp_path)]) == 0
     said = capsys.readouterr()
     named = Task("E1", 30, 0, "mean").place
-    assert f"2 fits failed, such as {named}, which says why" in said.err
+    assert f"2 fits failed; for the reason of one see {named}" in said.err
     assert "no luck" in (tmp_path / named).read_text()
     assert "|" not in said.out
 
 
 def test_a_figure_of_methods_that_it_does_not_show_is_refused(tmp_path: Path, capsys) -> None:
     assert main(["replicate", "figure1", "--methods", "lasso", "--out", str(tmp_path)]) == 2
-    assert "leave nothing to draw; give other ones." in capsys.readouterr().err
+    assert "leave nothing to draw; give other options." in capsys.readouterr().err
 
 
 def test_the_pilot_compares_what_there_are_data_for(tmp_path: Path, capsys, monkeypatch) -> None:

@@ -114,7 +114,7 @@ def test_missing_files_and_folders_are_refused(tmp_path: Path) -> None:
     [
         ("a,b\n1,2\n3,4\n", ["'y'", "the target", "'a', 'b'"]),
         ("a,Y\n1,2\n3,4\n", ["did you mean 'Y'?"]),
-        ("y\n1\n2\n", ["beside the target"]),
+        ("y\n1\n2\n", ["is the only column"]),
         ("a,c,y\n1,red,3\n4,5,6\n", ["'c'", "'red' in row 1", "--drop c"]),
         ("a,y\n1,3\n4,x\n", ["'y'", "'x' in row 2", "give numbers"]),
         ("a,b c,y\n1,,3\n4,5,6\n7,8,\n", ["'b c'", "row 1", "2 of 3", "--drop 'b c'"]),
@@ -239,18 +239,18 @@ def test_groups_may_be_numbers(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", ["no JSON", "line 1"]),
-        ("[1, 2]", ["no groups"]),
-        ("{}", ["no groups"]),
+        ("", ["not JSON", "line 1"]),
+        ("[1, 2]", ["does not describe groups"]),
+        ("{}", ["does not describe groups"]),
         ('{"g": ["a"]}', ["'b'", "no group", "--drop b"]),
-        ('{"g": ["a", "b", "z"]}', ["'z'", "not among the inputs"]),
+        ('{"g": ["a", "b", "z"]}', ["'z'", "the table does not have as input"]),
         ('{"g": ["a", "b"], "h": ["a"]}', ["'a'", "'g' and 'h'"]),
         ('{"g": ["a"], "g": ["b"]}', ["'g'", "twice"]),
         ('{"g": {"a": 1}}', ["no list of names at 'g'"]),
         ('{"g": ["a", ["b"]]}', ["no list of names at 'g'"]),
         ('{"g": ["a"], "b": "h"}', ["no list of names at 'b'"]),
-        ('{"g": [' + "[" * 100_000, ["no JSON"]),
-        (b'{"\xff": "g"}', ["no JSON"]),
+        ('{"g": [' + "[" * 100_000, ["not JSON"]),
+        (b'{"\xff": "g"}', ["not JSON"]),
     ],
 )
 def test_broken_groups_are_refused(tmp_path: Path, text: str | bytes, words: list[str]) -> None:

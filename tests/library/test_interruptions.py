@@ -237,7 +237,9 @@ def test_a_full_disk_leaves_the_old_checkpoint(tmp_path, monkeypatch, record) ->
 def test_too_little_memory_is_told_before_anything_is_done(shape, kernel, kind, record) -> None:
     X = np.broadcast_to(0.0, shape) + np.arange(shape[1])
     start = time.monotonic()
-    with pytest.raises(ValueError, match=r"would need [\d.]+ GiB and [\d.]+ GiB are allowed; use "):
+    with pytest.raises(
+        ValueError, match=r"would need [\d.]+ GiB but only [\d.]+ GiB are allowed; use "
+    ):
         nvsd.prepare(X, kernel=kernel, max_memory=2e9, representation=kind)
     assert time.monotonic() - start < 10 * PROMPT
     record(refused=1)

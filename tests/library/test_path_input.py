@@ -140,7 +140,7 @@ def test_bad_samples_are_refused_by_prepare(bad: str) -> None:
 @pytest.mark.parametrize("fixed", [{"kernel": Linear()}, {"nu": 0.1}, {"standardize": True}])
 def test_what_prepare_fixed_cannot_be_given_again(fixed: dict) -> None:
     prepared = nvsd.prepare(X, kernel=Gaussian(1.5))
-    with pytest.raises(ValueError, match=f"{next(iter(fixed))} was fixed by prepare"):
+    with pytest.raises(ValueError, match=f"{next(iter(fixed))} was set by prepare"):
         nvsd.nvsd_path(prepared, Y, **fixed)
 
 
@@ -223,7 +223,9 @@ def test_a_kernel_beyond_floating_point_numbers_is_refused(kind: str) -> None:
 def test_what_would_not_fit_is_refused_before_it_is_allocated(shape, options, rng) -> None:
     points, y = rng.standard_normal(shape), rng.standard_normal(shape[0])
     tracemalloc.start()
-    with pytest.raises(ValueError, match=r"would need [\d.]+ GiB and [\d.]+ GiB are allowed; use "):
+    with pytest.raises(
+        ValueError, match=r"would need [\d.]+ GiB but only [\d.]+ GiB are allowed; use "
+    ):
         nvsd.nvsd_path(points, y, **options)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
@@ -312,7 +314,7 @@ def test_blocks_whose_labels_differ_are_refused() -> None:
     turned = labelled.sel(sensor=["c", "b", "a"])
     given = {"kernel": Polynomial(2), "n_taus": 3}
     assert nvsd.nvsd_path([(labelled[:4], Y[:4]), (labelled[4:], Y[4:])], **given).sizes["tau"] == 3
-    with pytest.raises(ValueError, match="block 1 has other inputs than the first one"):
+    with pytest.raises(ValueError, match="block 1 has other inputs than block 0"):
         nvsd.nvsd_path([(labelled[:4], Y[:4]), (turned[4:], Y[4:])], **given)
     with pytest.raises(ValueError, match="block 1 has no y; give pairs"):
         nvsd.nvsd_path([(X[:4], Y[:4]), (X[4:], None)], **given)
@@ -378,7 +380,7 @@ def test_what_prepare_allows_holds_for_paths_too() -> None:
     with pytest.raises(ValueError, match=message):
         nvsd.nvsd_path(X, Y, kernel=Gaussian(2.0), n_taus=5000, max_memory=allowed)
     assert nvsd.nvsd_path(prepared, Y, n_taus=4).sizes["tau"] == 4
-    with pytest.raises(ValueError, match="max_memory was fixed by prepare"):
+    with pytest.raises(ValueError, match="max_memory was set by prepare"):
         nvsd.nvsd_path(prepared, Y, n_taus=5000, max_memory=1e12)
 
 

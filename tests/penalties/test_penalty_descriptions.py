@@ -133,7 +133,7 @@ BAD: dict[str, tuple[Callable[[], object], str]] = {
     "groups a number": (lambda: GroupLasso(3), "groups is 3"),  # type: ignore[arg-type]
     "name or number": (
         lambda: GroupLasso({"a": [1, 0]}).bind(["1", "0"]),
-        "1 is the number of input '0' and the name of another one; give '1' for the name",
+        "1 is the number of input '0' and the name of another input; give '1' for the name",
     ),
     "a table": (lambda: GroupLasso(pd.DataFrame({"g": [0]})), "a DataFrame was given"),  # type: ignore[arg-type]
     "no label": (lambda: GroupLasso(["a", None]), "None cannot name"),  # type: ignore[list-item]

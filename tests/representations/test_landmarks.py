@@ -221,7 +221,7 @@ def test_checkpoints_know_their_landmarks(tmp_path) -> None:
     path = nvsd.nvsd_path(X, y, value_points=5, **options)
     assert nvsd.nvsd_path(X, y, value_points=5, **options).identical(path)
     for other in ({"value_points": 6}, {"value_points": 5, "random_state": 1}):
-        with pytest.raises(ValueError, match="was made with another"):
+        with pytest.raises(ValueError, match="was made with a different"):
             nvsd.nvsd_path(X, y, **other, **options)
 
 

@@ -248,7 +248,7 @@ def test_too_little_memory_says_what_to_use_instead(options, message: str) -> No
 def test_what_matrix_free_cannot_do_is_refused() -> None:
     with pytest.raises(ValueError, match="'matrix-free' needs nu > 0"):
         nvsd.prepare(data()[0], kernel=Gaussian(1.0), nu=0.0, representation="matrix-free")
-    with pytest.raises(ValueError, match="give no checkpoint"):
+    with pytest.raises(ValueError, match="leave out the checkpoint"):
         nvsd.prepare(
             data()[0], kernel=Gaussian(1.0), representation="matrix-free", checkpoint="a.npz"
         )

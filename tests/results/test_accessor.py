@@ -198,7 +198,7 @@ def test_columns_are_matched_by_name(X_new) -> None:
     with pytest.raises(ValueError, match=r"^X has shape \(3,\); give two dimensions.*\.$"):
         path.nvsd.predict(labelled[0])
     unnamed = nvsd.nvsd_path(X, y, kernel=Gaussian(1.5), n_taus=3)
-    with pytest.raises(ValueError, match="lack 'x0'; give X without names, as that of the fit"):
+    with pytest.raises(ValueError, match="lack 'x0'; give X without names, as in the fit"):
         unnamed.nvsd.predict(frame)
     with pytest.raises(ValueError, match=r"^several inputs are called 'size'; give .*\.$"):
         path.nvsd.predict(pd.concat([frame, frame["size"]], axis=1))
@@ -234,7 +234,7 @@ def test_columns_of_a_refit_on_some_points_are_matched_by_name(X_new) -> None:
     close(refit(labelled.chunk(row=5), y).nvsd.predict(X_new), expected, 1e-9)
     for bad, target, why in (
         (frame.rename(columns={"age": "Age"}), (y,), "lack 'age'"),
-        (X[:, :1], (y,), "X has 1 columns and the path 3 inputs"),
+        (X[:, :1], (y,), "X has 1 columns but the path has 3 inputs"),
         ([(block[turned[0]], part) for block, part in blocks], (), "in another order"),
         (X, (), "y is missing"),
     ):
@@ -310,7 +310,7 @@ def test_a_support_with_labels_goes_by_them(X_new) -> None:
         joint = several.nvsd.debias(X, y, support=both).isel(mu=mu)
         close(joint.nvsd.predict(X_new), alone.nvsd.predict(X_new), 1e-12)
     for other in (support.isel(tau=[0]), support.rename(feature="sensor"), support.isel(tau=0)):
-        with pytest.raises(ValueError, match="with other labels than the path's") as error:
+        with pytest.raises(ValueError, match="whose labels differ from those of the path") as error:
             path.nvsd.debias(X, y, support=other)
         assert str(error.value).endswith(".")
 
@@ -441,7 +441,7 @@ def test_a_path_without_some_of_its_samples_or_inputs_is_refused(cut, columns, X
     for whole in (path, refits):
         assert whole.nvsd.predict(X_new).shape == (4, M)
         for ask in ("predict", "gradient", "derivative_norm"):
-            with pytest.raises(ValueError, match=f"of . along {dim}, and f is made of all"):
+            with pytest.raises(ValueError, match=f"of . along {dim}, but f needs all"):
                 getattr(whole.isel(cut).nvsd, ask)(X_new[:, :columns])
 
 

@@ -93,7 +93,7 @@ def test_a_method_for_s1_is_refused_where_nothing_is_factorised(s1: str) -> None
     given = {"kernel": Gaussian(2.0), "representation": "matrix-free", "s1": s1}
     for action, arguments in ((nvsd.prepare, (X,)), (nvsd.nvsd_path, (X, Y))):
         said = refusal(action, *arguments, **given)
-        assert said.startswith(f"representation 'matrix-free' factorises nothing, so s1 = {s1!r}")
+        assert said.startswith(f"representation 'matrix-free' has no factorisation, so s1 = {s1!r}")
     nvsd.prepare(X, **given | {"s1": "auto"})
 
 

@@ -1,4 +1,4 @@
-"""The methods that are compared; each has fit, and what it returns has predict and support."""
+"""The methods that are compared; each has fit, whose result has predict and support."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ METHODS: dict[str, Method] = {
     )
 }
 
-# The methods that stand for this library, and those with groups where the paper gives groups to
-# NVSD(GL). On real data, where nothing but the error of the predictions is judged, validation error
-# alone chooses the set, and where a width may be chosen, so may one for each input.
+# The methods that represent this library, and those with groups where the paper gives groups to
+# NVSD(GL). On real data only the error of the predictions is judged, so validation error alone
+# chooses the set. If a width may be chosen, so may a width for each input.
 OURS, OURS_GROUPS = "pool", "pool-groups"
 OURS_REAL, OURS_REAL_GROUPS, OURS_TUNED = "pool-min", "pool-min-groups", "pool-widths"

@@ -64,7 +64,7 @@ class Method(ABC):
         """Learn."""
 
     def applies(self, experiment: Experiment, groups: bool) -> bool:
-        """Whether the method has a place in an experiment; groups: if inputs come in groups."""
+        """Whether the method takes part in an experiment; groups: whether inputs have groups."""
         return groups or not self.uses_groups
 
     @property
@@ -82,7 +82,7 @@ def best_refit(split: Split, supports: Iterable[Mask], **facts: float) -> Model:
     """Kernel ridge on each set of inputs; the least validation error wins.
 
     The kernel is restricted to the set. Ridge levels and widths come from one grid for all
-    methods; of equal errors the set that comes first wins.
+    methods; ties go to the first set.
     """
     distinct = {mask.tobytes(): mask for mask in np.atleast_2d(np.asarray(list(supports), bool))}
     best: Model | None = None
@@ -103,7 +103,7 @@ def _prediction(fit: RidgeFit) -> Callable[[Array], Array]:
 
 
 def nested(strength: Array) -> list[Mask]:
-    """The sets of the strongest inputs, from none to all; of equals the first come first."""
+    """The sets of the strongest inputs, from none to all; ties keep the order of the inputs."""
     rank = np.empty(len(strength), dtype=int)
     rank[np.argsort(-np.asarray(strength), kind="stable")] = np.arange(len(strength))
     return [rank < size for size in range(len(strength) + 1)]
@@ -115,7 +115,7 @@ def lengths(V: Array) -> Array:
 
 
 def best_of(models: Iterable[Model]) -> Model:
-    """The model of least validation error, of equals the first."""
+    """The model of least validation error; ties go to the first."""
     return min(models, key=lambda model: model.error)
 
 

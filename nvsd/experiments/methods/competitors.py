@@ -28,7 +28,7 @@ class LassoNet(_Competitor):
     packages = ("lassonet", "torch")
 
     def fit(self, split: Split) -> Model:
-        """The package's defaults; it stops early by the validation data."""
+        """The package's defaults, with early stopping on the validation data."""
         torch, lassonet = import_module("torch"), import_module("lassonet")
         torch.set_num_threads(1)
         net = lassonet.LassoNetRegressor(

@@ -4,8 +4,8 @@
 
 the problem of NVSD(L). A gradient step on the smooth part is followed by the proximal step of the
 penalty, f − ∇*v, where v is the projection on the product of balls ‖v_a‖_n ≤ τ/2σ. The projection
-has no closed form: an inner accelerated projected gradient approximates it. Both loops end by
-their own tolerances on the change of the iterates, so nothing certifies the result.
+has no closed form: an inner accelerated projected gradient approximates it. Both loops stop when
+the iterates change by less than a tolerance, so nothing certifies the result.
 
 References
 ----------
@@ -30,18 +30,18 @@ from nvsd.kernels import Kernel
 from nvsd.kernels.profile import Profile
 from nvsd.penalties import Lasso
 
-TOL = 1e-3  # of the outer loop: change of f over f, in the norm of the RKHS
-INNER_TOL = 1e-4  # of the inner loop: change of v over v
+TOL = 1e-3  # of the outer loop: relative change of f, in the norm of the RKHS
+INNER_TOL = 1e-4  # of the inner loop: relative change of v
 MAX_OUTER, MAX_INNER = 200, 20
 SATURATED = 1e-3  # an input is selected if ‖v_a‖ is this close to the radius of its ball
-# The grid goes so far above and below τ_max: stopped early, the algorithm is sparse far above it.
+# How far the grid goes above and below τ_max: stopped early, the algorithm is sparse far above it.
 SPAN = 1e3
 
 
 class DerivativeProduct:
     """L times many columns, O(n²d) each, in single precision.
 
-    The products of `nvsd.products.ProfileProducts`, each for all columns at once.
+    The products of `nvsd.kernels.profile.ProfileProducts`, each for all columns at once.
     """
 
     def __init__(self, kernel: Kernel, X: Array) -> None:
@@ -94,7 +94,7 @@ class Operators:
         return np.asarray(np.sqrt(np.mean(V.reshape(self.d, self.n, -1) ** 2, axis=1)))
 
     def project(self, V: Array, radius: Array) -> Array:
-        """Each block into its ball."""
+        """Project each block onto its ball."""
         norms = np.maximum(self.block_norms(V), np.finfo(V.dtype).tiny)
         shrunk = V.reshape(self.d, self.n, -1) * np.minimum(1.0, radius / norms)[:, None]
         return shrunk.reshape(V.shape)
@@ -107,7 +107,7 @@ class Operators:
 
 
 class Iterate(NamedTuple):
-    """f of each column, f of the iteration before, and v."""
+    """f of each column, f of the previous iteration, and v."""
 
     alpha: Array
     beta: Array
@@ -132,9 +132,9 @@ def outer_step(op: Operators, f: Iterate, radius: Array, momentum: float) -> Ite
 
 
 def inner_loop(op: Operators, gradient: Array, V: Array, radius: Array) -> Array:
-    """The v in the balls for which ∇*v is next to the function with this gradient.
+    """The v in the balls for which ∇*v is nearest to the function with this gradient.
 
-    In single precision, far more exact than the tolerance.
+    In single precision, which is far more exact than the tolerance.
     """
     gradient, V, radius = _single(gradient, V, radius)
     W = V

@@ -1,7 +1,7 @@
-"""NVSD by a plain ADMM that is stopped early: what the paper's tables may rest on.
+"""NVSD by a plain ADMM that is stopped early, as the paper's tables may have been computed.
 
 The exact minimiser has no zero derivative once nd exceeds the rank of Z. The φ of an ADMM that
-starts at zero has: S2 sets whole blocks to zero, and they fill one by one.
+starts at zero has zeros: S2 sets whole blocks to zero, and they fill one by one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ITERATIONS = 10
 
 @dataclass(frozen=True)
 class EarlyNVSD(PaperNVSD):
-    """Ten iterations from zero, κ = 1 at first and then by the paper's rule."""
+    """Ten iterations from zero, with κ = 1 at first and then by the paper's rule."""
 
     iterations: int = ITERATIONS
 

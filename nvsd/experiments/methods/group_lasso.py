@@ -1,4 +1,4 @@
-"""The group lasso of celer, for linear models and for additive ones."""
+"""The group lasso of celer, for linear and for additive models."""
 
 from __future__ import annotations
 

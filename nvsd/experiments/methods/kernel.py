@@ -60,7 +60,7 @@ class HSICLasso(Method):
     """HSIC Lasso (Yamada et al. 2014), the authors' package, then the same debiasing.
 
     The sets along its path are refitted by kernel ridge, and their validation error chooses the
-    size. Without blocks, as in the article.
+    size. No blocks are used, as in the article.
     """
 
     packages = ("pyHSICLasso",)
@@ -79,7 +79,7 @@ def hsic_sets(X: Array, y: Array) -> list[Mask]:
 
 
 def _hsic(X: Array, y: Array, size: int) -> list[Mask]:
-    """The sets along its path up to a size, or none where its steps go round in circles."""
+    """The sets along its path up to a size; an empty list if its steps cycle."""
     from pyHSICLasso import HSICLasso as Package
 
     d = X.shape[1]
@@ -90,7 +90,7 @@ def _hsic(X: Array, y: Array, size: int) -> list[Mask]:
         with _quiet():
             model.input(np.ascontiguousarray(X), np.asarray(y))
             model.regression(size, B=0, M=1, max_neighbors=min(10, d - 1), n_jobs=1)
-    except IndexError:  # after 4d steps it has no more room for them
+    except IndexError:  # it has room for 4d steps only
         return []
     return list((np.asarray(model.path) > 0).T)
 
@@ -99,7 +99,7 @@ def _hsic(X: Array, y: Array, size: int) -> list[Mask]:
 def _quiet() -> Iterator[None]:
     """The package prints, seeds the global generator of numpy, and was written for numpy 1.
 
-    Where inputs repeat each other it expects numpy.linalg.linalg.LinAlgError, and goes on.
+    If inputs repeat each other, it expects numpy.linalg.linalg.LinAlgError and continues.
     """
     state = np.random.get_state()  # noqa: NPY002
     old_name = mock.patch.object(np.linalg, "linalg", np.linalg, create=True)

@@ -27,7 +27,7 @@ class Selected(Method):
     width_per_input: ClassVar[bool] = False
 
     def fit(self, split: Split) -> Model:
-        """Once; methods that use nothing but a path, once for each width that it may have."""
+        """Select once; methods that use only a path, once for each width."""
         widths = split.base_widths if self.method in ("rank", "adaptive") else (1.0,)
         return best_of(self._select(split, width) for width in widths)
 
@@ -55,14 +55,14 @@ class Selected(Method):
         return Model(selection.support, selection.refit.predict, selection.score, facts)
 
     def applies(self, experiment: Experiment, groups: bool) -> bool:
-        """Beside the paper's method with the same penalty; with groups where they are used."""
+        """Where the paper's method with the same penalty is; with groups where they are used."""
         known = not self.penalty or self.penalty in experiment.penalties
         judged = experiment.synthetic or experiment.widths == (1.0,) or self.rule == "min"
         return known and judged and super().applies(experiment, groups)
 
     @property
     def uses_groups(self) -> bool:
-        """If it was told to."""
+        """Whether it was made with groups=True."""
         return self.groups
 
 
@@ -76,19 +76,19 @@ class LeastError(Selected):
     rule = "min"
 
     def fit(self, split: Split) -> Model:
-        """On inputs, and if there are groups on these too."""
+        """Select inputs and, if there are groups, also groups."""
         ways = (False, True) if self.groups else (False,)
         return best_of(Selected.fit(replace(self, groups=way), split) for way in ways)
 
     def applies(self, experiment: Experiment, groups: bool) -> bool:
-        """With groups on real data, where tables judge the error of the predictions alone."""
+        """With groups on real data, where tables judge only the error of the predictions."""
         judged = not (self.groups and experiment.synthetic)
         return judged and super().applies(experiment, groups)
 
 
 @dataclass(frozen=True)
 class WidthPerInput(Selected):
-    """The set of least error, its refit with a width for each input where it may choose one."""
+    """The set of least error; its refit has a width for each input if widths may be chosen."""
 
     rule = "min"
     width_per_input = True

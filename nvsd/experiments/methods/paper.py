@@ -27,7 +27,7 @@ def make_penalty(name: str, split: Split) -> Penalty:
 
 
 def tau_max(split: Split, kernel: Kernel, penalty: Penalty) -> float:
-    """A τ from which on no derivative is left: the upper end of a grid."""
+    """A τ from which on all derivatives are zero: the upper end of a grid."""
     problem, _ = prepare(split.X, kernel=kernel, nu=split.nu).problem(split.y, True)
     features = [f"x{a}" for a in range(split.X.shape[1])]
     return flat_point(problem, penalty.bind(features)).tau_max
@@ -35,7 +35,7 @@ def tau_max(split: Split, kernel: Kernel, penalty: Penalty) -> float:
 
 @dataclass(frozen=True)
 class PaperNVSD(Method):
-    """NVSD in the paper's reading.
+    """NVSD as the paper describes it.
 
     Every τ (and μ) of the path gives one candidate, the inputs with φ_a ≠ 0. Kernel ridge is
     refitted on each, and the validation error of these refits chooses.

@@ -15,7 +15,7 @@ from nvsd.experiments.methods.base import Array, Method, Model, best_of
 from nvsd.experiments.methods.group_lasso import group_lasso_path
 from nvsd.experiments.protocol import Split
 
-SMALL = 1e-8  # singular values below this part of the largest carry no function
+SMALL = 1e-8  # singular values below this share of the largest carry no function
 
 
 class Basis:
@@ -51,7 +51,7 @@ class Basis:
         return [np.arange(a, b) for a, b in pairwise(ends)]
 
     def features(self, X: Array, clipped: bool = False) -> Array:
-        """The orthonormal functions at new points: beyond the training data linear or constant."""
+        """The orthonormal functions at new points; linear or constant beyond the training data."""
         X = np.clip(X, *self._range) if clipped else X
         parts = zip(self._splines, self._centres, self._maps, X.T, strict=True)
         return np.hstack([(s.transform(x[:, None]) - c) @ M for s, c, M, x in parts])
@@ -61,8 +61,8 @@ class Basis:
 class SpAM(Method):
     """f = Σ_a f_a(x_a), penalised by Σ_a ‖f_a‖; knots and penalty by validation.
 
-    So is what f does beyond the training data: each f_a goes on as a line, or stays what it is at
-    the end, as in the authors' R package.
+    Validation also chooses how f continues beyond the training data: each f_a continues as a line,
+    or stays constant as in the authors' R package.
     """
 
     knots: tuple[int, ...] = (2, 4, 6)
