@@ -73,12 +73,13 @@ class Schema:
         return dataset
 
 
+_PER_INPUT = ("tau", "feature")
 _FUNCTION = {
     "alpha": Variable(("tau", "sample"), "coefficients of the kernel sections"),
-    "support": Variable(("tau", "feature"), "whether the derivative is non-zero at the samples"),
+    "support": Variable(_PER_INPUT, "whether the input is selected"),
     "n_selected": Variable(("tau",), "number of inputs in the support"),
     "derivative_norm": Variable(
-        ("tau", "feature"), "norm of the partial derivative over the samples", "y/x"
+        _PER_INPUT, "norm of the partial derivative over the samples", "y/x"
     ),
     "loss": Variable(("tau",), "mean squared residual of the centred y", "y^2"),
     "fitted": Variable(("tau", "sample"), "fitted values, mean of y included", "y"),
@@ -104,9 +105,19 @@ PATH = Schema(
     "NVSD regularisation path",
     {
         **_FUNCTION,
+        "support": Variable(_PER_INPUT, "whether phi, a copy of the derivatives, is not zero"),
+        "derivative_norm_lower": Variable(
+            _PER_INPUT, "lower bound of the norm of the exact minimiser", "y/x"
+        ),
+        "derivative_norm_upper": Variable(
+            _PER_INPUT, "upper bound of the norm of the exact minimiser", "y/x"
+        ),
+        "certified_on": Variable(_PER_INPUT, "whether the exact minimiser surely uses the input"),
+        "certified_off": Variable(
+            _PER_INPUT, "whether the exact minimiser is surely flat in the input at the samples"
+        ),
         "derivative_norm_held_out": Variable(
-            ("tau", "feature"), "norm of the partial derivative over rows other than landmarks",
-            "y/x",
+            _PER_INPUT, "norm of the partial derivative over rows other than landmarks", "y/x"
         ),
         "objective": Variable(("tau",), "loss + tau * penalty + nu * rkhs_norm", "y^2"),
         "penalty": Variable(("tau",), "penalty J of the derivatives"),
@@ -213,48 +224,6 @@ def status_attrs() -> dict[str, str]:
         "flag_values": " ".join(str(int(status)) for status in Status),
         "flag_meanings": " ".join(status.name.lower() for status in Status),
     }
-
-
-def in_schema_order(dataset: xr.Dataset) -> xr.Dataset:
-    """A path with its inputs in the order of X, and dimensions in the order of the schema.
-
-    ``expand_dims`` and ``xr.concat`` give every variable the new dimension; where it is only
-    repeated, one is taken.
-    """
-    dataset = in_column_order(dataset)
-    variables = PATH.variables
-    known = {str(name): dataset[name] for name in dataset.data_vars if name in variables}
-    for name, array in known.items():
-        for dim in {"tau", "mu"} & set(array.dims) if "tau" not in variables[name].dims else ():
-            known[name] = array = _repeated(array, dim)
-    turned = {
-        name: array.transpose(..., "mu", *variables[name].dims, missing_dims="ignore")
-        for name, array in known.items()
-    }
-    return dataset.assign(turned)
-
-
-def in_column_order(dataset: xr.Dataset) -> xr.Dataset:
-    """The Dataset with its inputs in the order of the columns of X."""
-    if "column_number" not in dataset or "feature" not in dataset.dims:
-        return dataset
-    if dataset["column_number"].dims != ("feature",):
-        raise ValueError(
-            "the Dataset joins paths whose inputs were in different orders; take one of them."
-        )
-    order = np.argsort(dataset["column_number"].values, kind="stable")
-    return dataset.isel(feature=order) if (np.diff(order) < 0).any() else dataset
-
-
-def _repeated(array: xr.DataArray, dim: str) -> xr.DataArray:
-    """What is the same all along a dimension."""
-    first = array.isel({dim: 0}, drop=True)
-    if not (array == first).all():
-        raise ValueError(
-            f"{array.name} differs along {dim}, so these are paths of different data; "
-            "take one of them, or join them along a dimension of another name."
-        )
-    return first
 
 
 def kernel_of(dataset: xr.Dataset) -> Kernel:
