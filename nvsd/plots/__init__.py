@@ -12,6 +12,7 @@ from nvsd.plots.effects import plot_effect, plot_pair
 from nvsd.plots.errors import plot_elimination, plot_error
 from nvsd.plots.fits import plot_predictions
 from nvsd.plots.paths import plot_path, plot_support
+from nvsd.plots.stability import plot_stability
 
 __all__ = [
     "plot_effect",
@@ -20,5 +21,6 @@ __all__ = [
     "plot_pair",
     "plot_path",
     "plot_predictions",
+    "plot_stability",
     "plot_support",
 ]

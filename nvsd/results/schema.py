@@ -175,6 +175,22 @@ SELECTION = Schema(
     },
 )
 
+# Attributes of the history of a stability selection; bounds that say nothing are left out.
+STABILITY = {
+    "n_pairs": "pairs of complementary halves of the samples",
+    "threshold": "share of the halves from which on a unit is selected",
+    "n_units": "inputs, or groups of inputs, that can be selected",
+    "mean_selected": "mean number of units that a half selects",
+    "false_selections_exchangeable": "bound of Meinshausen and Bühlmann (2010)",
+    "false_selections_unimodal": "bound of Shah and Samworth (2013, theorem 2)",
+    "false_selections_r_concave": "bound of Shah and Samworth (2013, theorem 3)",
+}
+FALSE_SELECTIONS = {
+    "exchangeable": "false_selections_exchangeable",
+    "unimodal": "false_selections_unimodal",
+    "r-concave": "false_selections_r_concave",
+}
+
 _CELL = ("nu", "width", "mu", "tau")
 CROSS_VALIDATION = Schema(
     "NVSD cross-validation",
