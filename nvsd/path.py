@@ -100,11 +100,13 @@ def nvsd_path(
     Returns
     -------
     xarray.Dataset
-        Dimensions tau (descending), feature, sample. `derivative_norm` and `support` say which
-        inputs f depends on **at the samples**: a zero means that f is flat there in that
-        direction, not that f ignores the input; see `path.nvsd.derivative_norm` for other points
-        and `path.nvsd.debias` for a refit that does ignore it. `gap` bounds how far `objective`
-        is from its minimum, for the function that is returned.
+        Dimensions tau (descending), feature, sample. `support` says which inputs are selected, and
+        `derivative_norm` how steep f is, both **at the samples**: f is flat there in an input that
+        is off, but may depend on it elsewhere; see `path.nvsd.derivative_norm` for other points
+        and `path.nvsd.debias` for a refit that ignores it. `gap` bounds how far `objective` is
+        from its minimum, for the function that is returned. So `derivative_norm_lower` and
+        `derivative_norm_upper` bound the norm of the exact minimiser; `certified_on` and
+        `certified_off` say where that norm is surely not zero, and surely zero.
 
     Warns
     -----

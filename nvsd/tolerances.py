@@ -24,6 +24,10 @@ SMALLEST_SCALE, LARGEST_SCALE = 1e-150, 1e150
 JITTERS = (0.0, 1e-15, 1e-13, 1e-11)
 # Size that rounding leaves of a zero pivot of a singular matrix, relative to its diagonal entry.
 SINGULAR = 1e-11
+# Rounding errors of a sum of n terms, or of a factorisation of order n, over n eps times its size.
+ROUNDED_SUMS = 4.0
+# Relative rounding errors of A beside its least eigenvalue, above which H is not surely regular.
+LARGEST_ROUNDING = 0.1
 # Relative residual at which conjugate gradients stop: the flat point must be exact to 1e-12.
 CONJUGATE_GRADIENTS = 1e-12
 

@@ -22,9 +22,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nvsd.data.checks import check_points, is_number
+from nvsd.kernels.anova_products import AnovaProducts
 from nvsd.kernels.base import Kernel
 from nvsd.kernels.blocks import Array, Block
 from nvsd.kernels.isotropic import Gaussian
+from nvsd.kernels.products import Products
 from nvsd.kernels.symmetric import Polynomials, elementary, without, without_one
 from nvsd.kernels.units import Parts, Unit
 
@@ -167,6 +169,10 @@ class Anova(Kernel):
                             slope = slope + inner * (parts.mixed[i][j] * b[other])
                     grad[a, :, column] += eta * slope.sum(axis=1)
         return f, grad
+
+    def products(self, X: Array, factor: float = 1.0) -> Products:
+        """By evaluation of f."""
+        return AnovaProducts(self, X, factor, self.base, self.order, self._parts(X.shape[1]))
 
     def _directions(
         self, e: Polynomials, known: list[Known], along: list[Any], f: Array

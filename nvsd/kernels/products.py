@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from nvsd.kernels import blocks
-from nvsd.kernels.blocks import Accumulates, Array
+from nvsd.kernels.blocks import CHUNK, Accumulates, Array
 
 
 class Products(Protocol):
@@ -24,6 +24,15 @@ class Products(Protocol):
     def gradient(self, alpha: Array, of_beta: Any = None) -> Array:
         """Dα + Lβ, or Dα alone."""
         ...
+
+    def slope_norms(self) -> Array:
+        """Upper bounds of ‖L_aa‖₂ for the blocks of the d inputs, (d,)."""
+        ...
+
+
+def norm_bound(M: Array) -> float:
+    """At least ‖M‖₂, M positive semi-definite: the trace, or the largest sum of a row's |M_ij|."""
+    return float(min(np.trace(M), np.abs(M).sum(axis=1).max()))
 
 
 class AppliedProducts:
@@ -45,6 +54,15 @@ class AppliedProducts:
         _, slopes = blocks.evaluate(self._kernel, self._X, self._X, alpha[:, None], beta)
         return self._factor * slopes[:, :, 0]
 
+    def slope_norms(self) -> Array:
+        """The traces, from blocks of a few points each."""
+        n, d = self._X.shape
+        traces, step = np.zeros(d), max(1, int(np.sqrt(CHUNK) / d))
+        for start in range(0, n, step):
+            L = blocks.L(self._kernel, self._X[start : start + step])
+            traces += L.diagonal().reshape(d, -1).sum(axis=1)
+        return self._factor * traces
+
 
 class SumProducts:
     """Products for a sum of kernels."""
@@ -62,3 +80,7 @@ class SumProducts:
         known = [None] * len(self._parts) if of_beta is None else of_beta
         pairs = zip(self._parts, known, strict=True)
         return np.asarray(np.sum([part.gradient(alpha, of) for part, of in pairs], axis=0))
+
+    def slope_norms(self) -> Array:
+        """The sums of the parts' bounds."""
+        return np.asarray(np.sum([part.slope_norms() for part in self._parts], axis=0))

@@ -9,7 +9,7 @@ import numpy as np
 
 from nvsd.kernels.base import Kernel
 from nvsd.kernels.blocks import Array, Block
-from nvsd.kernels.products import Products
+from nvsd.kernels.products import Products, norm_bound
 from nvsd.linalg import product
 
 
@@ -117,3 +117,13 @@ class ProfileProducts:
         if of_beta is not None:
             slopes += self._q * of_beta[1][:, :-1]
         return slopes.T / self._w
+
+    def slope_norms(self) -> Array:
+        """From the blocks themselves, one after another."""
+        p, q, bounds = self._p, self._q, np.empty(len(self._w))
+        for a, (z, w) in enumerate(zip(self._z.T, self._w[:, 0], strict=True)):
+            L = (p * z[:, None] + q * z) * (q * z[:, None] + p * z)
+            L *= self._h2
+            L += q * self._h1
+            bounds[a] = norm_bound(L) / w**2
+        return bounds

@@ -140,6 +140,27 @@ class BoundPenalty:
                     return np.asarray(t.max(axis=-1))
                 t = higher
 
+    def slack(self, R: Array, tau: float | Array) -> Array:
+        """s, shaped like R, with tau J(z) + (tau J)*(u) - <u, z> >= s_a |z_a| for every z.
+
+        Notes
+        -----
+        s_a = (v_a tau - R_a)_+ + (w_g tau - |(R_b - v_b tau)_+|_{b in g})_+: by how much u_a is
+        inside the ball of its feature, and its group inside that of the group. All blocks of the
+        sum are non-negative, so one of them is at most the whole.
+        """
+        v, w, tau = self.feature_weights, self.group_weights, _column(tau)
+        of_groups = w * tau - self._group_norms(np.maximum(R - v * tau, 0))
+        slack = np.maximum(v * tau - R, 0) + np.maximum(of_groups, 0)[..., self.labels]
+        return np.asarray(np.maximum(slack - DUAL_BALL * tau * self._total_weights, 0))
+
+    def inside(self, R: Array, tau: float | Array) -> NDArray[np.bool_]:
+        """Where R_a, or the excess of its group, is surely less than tau times its weight.
+
+        If R are the norms of a subgradient u of tau J at z, or more than these, then z_a = 0 there.
+        """
+        return np.asarray(self.slack(R, tau) > 0)
+
     def feasible(self, U: Array, tau: Array) -> Array:
         """Scale u by a factor just below 1 if rounding has moved it out of the domain of (tau J)*.
 
@@ -147,11 +168,16 @@ class BoundPenalty:
         """
         if self.ridge > 0:
             return U
-        unpenalised = self.feature_weights + self.group_weights[self.labels] == 0
+        unpenalised = self._total_weights == 0
         if unpenalised.any():
             U = np.where(unpenalised[:, None], 0.0, U)
         gauge = np.maximum(self.gauge(block_norms(U)), tau)
         return U * (tau / gauge)[:, None, None]
+
+    @cached_property
+    def _total_weights(self) -> Array:
+        """v_a + w_g of each feature."""
+        return self.feature_weights + self.group_weights[self.labels]
 
     @cached_property
     def _has_features(self) -> bool:

@@ -13,6 +13,7 @@ from nvsd.plots.errors import plot_elimination, plot_error
 from nvsd.plots.fits import plot_predictions
 from nvsd.plots.importance import plot_importance
 from nvsd.plots.paths import plot_path, plot_support
+from nvsd.plots.stability import plot_stability
 
 __all__ = [
     "plot_effect",
@@ -22,5 +23,6 @@ __all__ = [
     "plot_pair",
     "plot_path",
     "plot_predictions",
+    "plot_stability",
     "plot_support",
 ]

@@ -127,7 +127,9 @@ def legend_below(ax: Axes, handles: Sequence[Any], texts: Sequence[str]) -> None
 
 def one_path(path: Any) -> xr.Dataset:
     """Refuse anything but a single path."""
-    if not isinstance(path, xr.Dataset) or "derivative_norm" not in path or "tau" not in path.dims:
+    needed = ("derivative_norm", "support", "tau")
+    known = isinstance(path, xr.Dataset) and all(name in path for name in needed)
+    if not known or "tau" not in path.dims:
         raise ValueError("this is not a path over tau; give the Dataset that nvsd_path returned.")
     if "mu" in path.dims:
         values = ", ".join(f"{mu:g}" for mu in path["mu"].values)
@@ -166,7 +168,7 @@ def count_axis(ax: Axes, taus: Array, counts: Array) -> None:
             fontsize=8.5,
             ha="center",
         )
-    ax.set_title("number of inputs with non-zero derivative", fontsize=8.5, pad=17)
+    ax.set_title("number of inputs in the support", fontsize=8.5, pad=17)
 
 
 def nearest(taus: Array, chosen: float) -> int:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from nvsd.data.checks import check_points
 from nvsd.data.names import find_column, take_columns
 from nvsd.plots._draw import GREY, INK, PALETTE, Array, label, new_axes, tidy
-from nvsd.results.schema import in_column_order
+from nvsd.results.order import in_column_order
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

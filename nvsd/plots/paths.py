@@ -81,7 +81,7 @@ def plot_path(
         index = nearest(taus, chosen)
         mark_tau(ax, taus, index, counts)
         strength = norms[index]
-    named = _strongest(strength, norms, n_labels)
+    named = _strongest(strength, norms, _on(path, chosen), n_labels)
     shades = _shades(path, named, strength)
     # The strongest lines are drawn last, on top of the others.
     for a in np.argsort(strength):
@@ -112,11 +112,16 @@ def _finish(ax: Axes, shades: Shades, taus: Array, counts: Array | None) -> None
     tidy(ax)
 
 
-def _strongest(strength: Array, norms: Array, n_labels: int) -> list[int]:
-    """The inputs to name: the strongest at the relevant τ, or along the path if none is on."""
-    overall = norms.mean(axis=0)
-    order = np.lexsort((-overall, -strength))[: max(0, int(n_labels))]
-    on = strength > 0 if strength.any() else overall > 0
+def _on(path: xr.Dataset, chosen: float | None) -> NDArray[np.bool_]:
+    """The inputs in the support at the τ that counts, or if none is, anywhere along the path."""
+    on = np.asarray(path["support"].transpose("tau", "feature").values, dtype=bool)
+    at = None if chosen is None else on[nearest(path["tau"].values, chosen)]
+    return at if at is not None and at.any() else np.asarray(on.any(axis=0))
+
+
+def _strongest(strength: Array, norms: Array, on: NDArray[np.bool_], n_labels: int) -> list[int]:
+    """The inputs to name: the strongest of those that are on."""
+    order = np.lexsort((-norms.mean(axis=0), -strength, ~on))[: max(0, int(n_labels))]
     return [int(a) for a in order if on[a]]
 
 
@@ -150,7 +155,7 @@ def plot_support(
 ) -> Axes:
     """Which inputs are switched on at which τ, as a heat map of their derivative norms.
 
-    White means a derivative of zero at all samples. Inputs are sorted by the largest τ at which
+    White means not in the support. Inputs are sorted by the largest τ at which
     they are switched on, from top to bottom.
 
     Parameters
@@ -203,7 +208,7 @@ def _heat(ax: Axes, values: Array, on: NDArray[np.bool_]) -> None:
         norm=PowerNorm(0.5, 0.0, top),
     )  # fmt: skip
     bar = ax.figure.colorbar(image, ax=ax, pad=0.02, aspect=30)
-    bar.set_label("derivative norm (white: zero)", fontsize=9)
+    bar.set_label("derivative norm (white: off)", fontsize=9)
     bar.ax.tick_params(labelsize=8.5)
     bar.outline.set_visible(False)
 

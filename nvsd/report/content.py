@@ -17,7 +17,8 @@ from nvsd.report.errors import error_curves, history_content, opening
 from nvsd.report.fits import effects_content, fit_content
 from nvsd.report.numbers import bits, digits, ragged
 from nvsd.results.functions import StoredFunctions
-from nvsd.results.schema import in_column_order, kernel_of
+from nvsd.results.order import in_column_order
+from nvsd.results.schema import kernel_of
 from nvsd.solvers.status import Status, is_certified
 
 Array = NDArray[np.float64]

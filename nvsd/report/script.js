@@ -149,9 +149,9 @@ function drawAbout() {
   ].filter(Boolean);
   const paragraph = (title, text) => make("p", {}, make("strong", {}, title), ` ${text}`);
   byId("about-text").append(
-    paragraph("Selected", "means that the derivative is not zero at the samples. A zero says that the function is flat in that input there, not that it ignores the input elsewhere. A refit on the selected inputs does ignore the others; use it to predict."),
+    paragraph("Selected", "means switched on at the samples. An input that is off has a derivative of zero there, within the tolerance. The function may still depend on it elsewhere. A refit on the selected inputs does ignore the others; use it to predict."),
     paragraph("Many inputs at once", "can be the exact answer: with few samples the minimiser may switch on all inputs together. The order of the norms still ranks them."),
-    paragraph("Certified", "means that a proof, the duality gap, bounds how far the objective is from its minimum. It is about the objective; small norms may still move a little with more iterations."),
+    paragraph("Certified", "means that a proof, the duality gap, bounds how far the objective is from its minimum. The same gap bounds the norms of the exact minimiser: derivative_norm_lower and derivative_norm_upper of the path."),
     paragraph("Made from", `${made.join(", ")}.`),
     ...(missing.length ? [paragraph("Not given", `${missing.join("; ")}.`)] : []),
   );

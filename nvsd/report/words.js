@@ -142,7 +142,7 @@ function announcement() {
 
 function describe(a) {
   const group = data.groups ? `, group ${groupNames[data.groupOf[a]]}` : "";
-  const size = isOn(a) ? `derivative norm ${number(norm(a))}` : "derivative zero at every sample";
+  const size = `${isOn(a) ? "" : "off, "}derivative norm ${number(norm(a))}`;
   return `${group ? group.slice(2) + ", " : ""}${size} at τ = ${tauText()}`;
 }
 

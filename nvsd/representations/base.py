@@ -174,6 +174,23 @@ class Representation(ABC):
     def full_row_rank(self) -> bool:
         """Whether the rows of Z are known to be independent, so that Zᵀu determines u."""
 
+    @property
+    @abstractmethod
+    def curve_norms(self) -> Array:
+        """Upper bounds of ‖H_aa‖₂, (d,): how much of a gap can go into the norm of ∂_a f.
+
+        H = Z A⁻¹ Zᵀ, and H_aa is its block of input a. They depend on nothing but the samples, the
+        kernel and ν, and are computed once.
+        """
+
+    @property
+    def curve_inverse_norms(self) -> Array:
+        """Upper bounds of ‖(H⁻¹)_aa‖₂, (d,); inf where H is not surely positive definite.
+
+        What cannot tell says inf: then no input is certified to be off.
+        """
+        return np.full(self.shape[0], np.inf)
+
     def own_problem(self, center: bool) -> tuple[Problem, float] | None:
         """The problem for a y that was summed with the rows, and the constant subtracted from y.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,8 @@ from nvsd.representations.base import (
     Solution,
     refuse_blocks,
 )
+from nvsd.representations.curvature import block_norms, inverse_block_norms, row_sum_norm
+from nvsd.tolerances import EPS, ROUNDED_SUMS
 
 Array = NDArray[np.float64]
 
@@ -45,9 +48,10 @@ class DerivativeSpace(Representation):
         n, d = request.points.shape
         self._set(request, n, d)
         K, self.D, L = blocks.KDL(request.kernel, request.points)
+        scale = 1.0 / (2.0 * self.nu * n)
+        self._error = scale * self._rounding(K) * row_sum_norm(L)
         self._factorise(K)
         E = half_solve(self.P, self.D)
-        scale = 1.0 / (2.0 * self.nu * n)
         # Overwrites L, because another array of that size would cost more than the product.
         H = blas.dgemm(-scale, E.T, E.T, beta=scale, c=L.T, trans_a=1, overwrite_c=1)
         self.H = np.asarray(H).T
@@ -57,6 +61,14 @@ class DerivativeSpace(Representation):
         assert isinstance(request.loss, QuadraticLoss)
         self.n, self.nu, self.loss, self.shape = n, request.nu, request.loss, (d, n)
         self.shift = request.loss.shift(n, request.nu)
+
+    def _rounding(self, K: Array) -> float:
+        """Of H, relative to L/(2νn).
+
+        The factor of K + shift I is that of a matrix which differs by the rounding errors of K;
+        beside the shift they change P by the same part, and DPDᵀ is at most L.
+        """
+        return ROUNDED_SUMS * EPS * (self.n + row_sum_norm(K) / self.shift)
 
     def _factorise(self, K: Array) -> None:
         """P, from K, which is overwritten."""
@@ -114,6 +126,16 @@ class DerivativeSpace(Representation):
     def full_row_rank(self) -> bool:
         """Whether H = Z A⁻¹ Zᵀ is regular: its smallest pivot is far above that of the identity."""
         return self.system.smallest_pivot(FLAT_KAPPA * self.system.kappa_unit) > REGULAR
+
+    @cached_property
+    def curve_norms(self) -> Array:
+        """From the blocks of H."""
+        return np.asarray(block_norms(self.H, self.shape[0]) + self._error)
+
+    @cached_property
+    def curve_inverse_norms(self) -> Array:
+        """From a Cholesky factor of H."""
+        return inverse_block_norms(self.H, self.shape[0], self._error)
 
 
 class DerivativeProblem(Problem):

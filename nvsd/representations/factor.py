@@ -13,6 +13,7 @@ from nvsd.linalg import pivoted_cholesky, product
 from nvsd.representations.base import Cost, Representation, Request
 from nvsd.representations.feature_space import FeatureSpace
 from nvsd.representations.maps import DenseMap
+from nvsd.tolerances import EPS
 
 Array = NDArray[np.float64]
 
@@ -26,7 +27,11 @@ class FactorSpace(FeatureSpace):
 
     def __init__(self, request: Request) -> None:
         n, d = request.points.shape
-        R, self._pivots = pivoted_cholesky(blocks.G(request.kernel, request.points))
+        G = blocks.G(request.kernel, request.points)
+        if request.nu:
+            # The trace of what the pivots leave: each is below the tolerance of the factorisation.
+            self.omitted = len(G) ** 2 * EPS * G.diagonal().max() / (2.0 * request.nu * n)
+        R, self._pivots = pivoted_cholesky(G)
         self._corner = R[self._pivots]
         self.Phi = np.ascontiguousarray(R[:n])
         Z = DenseMap(R[n:] / np.sqrt(n), d)

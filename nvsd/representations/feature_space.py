@@ -8,18 +8,24 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nvsd.data.checks import refuse_rounding
 from nvsd.data.sums import Basis, Moments
-from nvsd.linalg import cholesky, cholesky_solve, half_solve, product, shifted_system
+from nvsd.linalg import cholesky, cholesky_solve, gram, half_solve, product, shifted_system
 from nvsd.losses import QuadraticLoss
 from nvsd.representations.base import Problem, Representation, Request, Solution
+from nvsd.representations.curvature import (
+    inverse_block_norms,
+    inverse_of,
+    largest_eigenvalue,
+    row_sum_norm,
+)
 from nvsd.representations.maps import DerivativeMap
-from nvsd.tolerances import MEAN_ROUNDING, SINGULAR
+from nvsd.tolerances import EPS, LARGEST_ROUNDING, MEAN_ROUNDING, ROUNDED_SUMS, SINGULAR, TINY
 
 Array = NDArray[np.float64]
 
@@ -42,7 +48,14 @@ class FeatureSpace(Representation):
         Number of samples in the sum.
     Z : DerivativeMap
         From θ to the derivatives.
+
+    Attributes
+    ----------
+    omitted : float
+        Norm of what H misses since features were left out.
     """
+
+    omitted: float = 0.0
 
     def __init__(self, request: Request, gram: Array, n: int, Z: DerivativeMap) -> None:
         assert isinstance(request.loss, QuadraticLoss)
@@ -96,6 +109,32 @@ class FeatureSpace(Representation):
     def full_row_rank(self) -> bool:
         """False: unknown without another factorisation, and rare where features are cheaper."""
         return False
+
+    @cached_property
+    def curve_norms(self) -> Array:
+        """From Z_a A⁻¹ Z_aᵀ."""
+        inverse = inverse_of(self.A_factor)
+        found = [largest_eigenvalue(each) for each in self.Z.sandwiches(inverse)]
+        rounding = self._rounding(float(np.trace(inverse)))
+        return np.asarray(found) * (1.0 + rounding) + self.omitted
+
+    def _rounding(self, inverse_trace: float) -> float:
+        """Of A⁻¹, relative to it: rounding errors of A beside its least eigenvalue."""
+        largest = row_sum_norm(self.A) * min(inverse_trace, 0.5 / max(self.nu, TINY))
+        return ROUNDED_SUMS * EPS * (len(self.A) + largest)
+
+    @cached_property
+    def curve_inverse_norms(self) -> Array:
+        """From a Cholesky factor of H, if its order is at most r: else it is singular."""
+        d, rows = self.shape
+        p = d * rows
+        rounding = self._rounding(np.inf)
+        if p > len(self.A) or rounding > LARGEST_ROUNDING:
+            return np.full(d, np.inf)
+        E = half_solve(self.A_factor, self.Z.adjoint(np.eye(p).reshape(p, d, rows)))
+        H = gram(E)
+        error = ROUNDED_SUMS * EPS * len(self.A) * row_sum_norm(H) + self.omitted
+        return inverse_block_norms(H, d, error) / (1.0 - rounding)
 
     def represent(self, theta: Array, residual: Array | None, U: Array) -> dict[str, Array]:
         """Coefficients of f at the samples, if θ can be written so; otherwise θ itself."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Protocol
 
 import numpy as np
@@ -30,6 +31,10 @@ class DerivativeMap(Protocol):
         """B = ZᵀZ."""
         ...
 
+    def sandwiches(self, M: Array) -> Iterator[Array]:
+        """Z_a M Z_aᵀ for each input a; M is (r, r)."""
+        ...
+
 
 class DenseMap:
     """Z as an array (d*rows, r)."""
@@ -48,6 +53,11 @@ class DenseMap:
     def gram(self) -> Array:
         """B = ZᵀZ."""
         return np.asarray(self._Z.T @ self._Z)
+
+    def sandwiches(self, M: Array) -> Iterator[Array]:
+        """Z_a M Z_aᵀ for each input a."""
+        for Z in self._Z.reshape(*self.shape, -1):
+            yield product(product(Z, M), Z.T)
 
 
 class MonomialMap:
@@ -79,3 +89,12 @@ class MonomialMap:
         for column, value in zip(columns, values, strict=True):
             B[np.ix_(column, column)] += np.outer(value, value) * inner
         return B
+
+    def sandwiches(self, M: Array) -> Iterator[Array]:
+        """Ψ T_a M T_aᵀ Ψᵀ for each input a, of which T_a M T_aᵀ picks entries of M."""
+        (d, _), q = self.shape, self._Psi.shape[1]
+        columns = self._T.indices.reshape(d, q)
+        values = self._T.data.reshape(d, q)
+        for column, value in zip(columns, values, strict=True):
+            picked = np.outer(value, value) * M[np.ix_(column, column)]
+            yield product(product(self._Psi, picked), self._Psi.T)

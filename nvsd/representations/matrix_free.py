@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,6 +88,16 @@ class MatrixFreeSpace(DerivativeSpace):
     def full_row_rank(self) -> bool:
         """True: assumed with many inputs; if it is wrong, τ_max is only an upper bound."""
         return True
+
+    @cached_property
+    def curve_norms(self) -> Array:
+        """H_aa is at most L_aa/(2νn)."""
+        return self._products.slope_norms() / (2.0 * self.nu * self.n)
+
+    @cached_property
+    def curve_inverse_norms(self) -> Array:
+        """Not known: that would take a factorisation."""
+        return np.full(self.shape[0], np.inf)
 
     def _norm(self) -> float:
         """The largest eigenvalue of H, by the power method."""

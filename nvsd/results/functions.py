@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from nvsd.data.checks import check_points
 from nvsd.data.names import take_columns
 from nvsd.representations.base import kinds
-from nvsd.results.schema import NEEDED, PATH, features_of, in_schema_order, kernel_of
+from nvsd.results.order import in_schema_order
+from nvsd.results.schema import NEEDED, PATH, features_of, kernel_of
 from nvsd.ridge import dense
 
 Array = NDArray[np.float64]

@@ -12,7 +12,7 @@ from nvsd.penalties import BoundPenalty, Penalty, block_norms
 from nvsd.prepared import Prepared
 from nvsd.representations import Problem
 from nvsd.results.schema import PATH, SHARED, library_version, status_attrs, text
-from nvsd.solvers import Points, Trace
+from nvsd.solvers import Points, Trace, norm_intervals
 from nvsd.tolerances import ZERO_NORM
 
 Array = NDArray[np.float64]
@@ -20,8 +20,11 @@ Array = NDArray[np.float64]
 KEEP_FITTED = 10_000  # with more samples the fitted values are left out: predict makes them
 
 
-def shown_norms(points: Points) -> Array:
-    """The derivative norms ‖φ_a‖ (k, d); what is only rounding is zero."""
+def split_norms(points: Points) -> Array:
+    """‖φ_a‖ (k, d), of which the zeros are exact; what is only rounding is zero.
+
+    φ is ADMM's copy of the derivatives, which the penalty acts on.
+    """
     norms = block_norms(points.phi)
     norms[norms <= ZERO_NORM * norms.max(axis=1, keepdims=True)] = 0.0
     return norms
@@ -74,13 +77,14 @@ def path_dataset(
 def _variables(
     prepared: Prepared, problem: Problem, points: Points, bound: BoundPenalty, y_mean: float
 ) -> dict[str, Any]:
-    norms = shown_norms(points)
+    support = split_norms(points) > 0
     found = problem.solution(points.C, points.multiplier)
-    J = bound.value(block_norms(problem.derivatives(points.C)))
+    norms = block_norms(problem.derivatives(points.C))
+    J = bound.value(norms)
     data: dict[str, Any] = {
-        "derivative_norm": norms,
-        "support": norms > 0,
-        "n_selected": (norms > 0).sum(axis=1),
+        **_norms(problem, points, bound, norms),
+        "support": support,
+        "n_selected": support.sum(axis=1),
         "objective": found.loss + points.tau * J + prepared.nu * found.rkhs_norm,
         "loss": found.loss,
         "penalty": J,
@@ -101,6 +105,22 @@ def _variables(
     if found.fitted is not None and problem.representation.n <= KEEP_FITTED:
         data["fitted"] = found.fitted + y_mean
     return data
+
+
+def _norms(
+    problem: Problem, points: Points, bound: BoundPenalty, norms: Array
+) -> dict[str, Array | NDArray[np.bool_]]:
+    """The derivative norms of f, what is only rounding as zero, and where those of f* are."""
+    rounding = norms <= ZERO_NORM * block_norms(problem.ridge()[1]).max()
+    lower, upper, off = norm_intervals(problem, bound, points, norms)
+    lower[rounding] = 0.0
+    return {
+        "derivative_norm": np.where(rounding, 0.0, norms),
+        "derivative_norm_lower": lower,
+        "derivative_norm_upper": upper,
+        "certified_on": lower > 0,
+        "certified_off": off,
+    }
 
 
 def stack_mu(datasets: list[xr.Dataset], mu: tuple[float, ...], penalty: Penalty) -> xr.Dataset:

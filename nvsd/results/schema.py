@@ -12,12 +12,13 @@ from nvsd.kernels import Kernel
 from nvsd.results.variables import Schema, Variable
 from nvsd.solvers.status import Status
 
+_PER_INPUT = ("tau", "feature")
 _FUNCTION = {
     "alpha": Variable(("tau", "sample"), "coefficients of the kernel sections"),
-    "support": Variable(("tau", "feature"), "whether the derivative is non-zero at the samples"),
+    "support": Variable(_PER_INPUT, "whether the input is selected"),
     "n_selected": Variable(("tau",), "number of inputs in the support"),
     "derivative_norm": Variable(
-        ("tau", "feature"), "norm of the partial derivative over the samples", "y/x"
+        _PER_INPUT, "norm of the partial derivative over the samples", "y/x"
     ),
     "loss": Variable(("tau",), "mean squared residual of the centred y", "y^2"),
     "fitted": Variable(("tau", "sample"), "fitted values, mean of y included", "y"),
@@ -43,9 +44,19 @@ PATH = Schema(
     "NVSD regularisation path",
     {
         **_FUNCTION,
+        "support": Variable(_PER_INPUT, "whether phi, a copy of the derivatives, is not zero"),
+        "derivative_norm_lower": Variable(
+            _PER_INPUT, "lower bound of the norm of the exact minimiser", "y/x"
+        ),
+        "derivative_norm_upper": Variable(
+            _PER_INPUT, "upper bound of the norm of the exact minimiser", "y/x"
+        ),
+        "certified_on": Variable(_PER_INPUT, "whether the exact minimiser surely uses the input"),
+        "certified_off": Variable(
+            _PER_INPUT, "whether the exact minimiser is surely flat in the input at the samples"
+        ),
         "derivative_norm_held_out": Variable(
-            ("tau", "feature"), "norm of the partial derivative over rows other than landmarks",
-            "y/x",
+            _PER_INPUT, "norm of the partial derivative over rows other than landmarks", "y/x"
         ),
         "objective": Variable(("tau",), "loss + tau * penalty + nu * rkhs_norm", "y^2"),
         "penalty": Variable(("tau",), "penalty J of the derivatives"),
@@ -128,6 +139,22 @@ def _tests(unit: str) -> dict[str, Variable]:
 SIGNIFICANCE = Schema("tests of inputs", _tests("feature"), {"feature": "input"})
 GROUP_SIGNIFICANCE = Schema("tests of groups", _tests("group"), {"group": "group of inputs"})
 
+# Attributes of the history of a stability selection; bounds that say nothing are left out.
+STABILITY = {
+    "n_pairs": "pairs of complementary halves of the samples",
+    "threshold": "share of the halves from which on a unit is selected",
+    "n_units": "inputs, or groups of inputs, that can be selected",
+    "mean_selected": "mean number of units that a half selects",
+    "false_selections_exchangeable": "bound of Meinshausen and Bühlmann (2010)",
+    "false_selections_unimodal": "bound of Shah and Samworth (2013, theorem 2)",
+    "false_selections_r_concave": "bound of Shah and Samworth (2013, theorem 3)",
+}
+FALSE_SELECTIONS = {
+    "exchangeable": "false_selections_exchangeable",
+    "unimodal": "false_selections_unimodal",
+    "r-concave": "false_selections_r_concave",
+}
+
 _CELL = ("nu", "width", "mu", "tau")
 CROSS_VALIDATION = Schema(
     "NVSD cross-validation",
@@ -177,48 +204,6 @@ def status_attrs() -> dict[str, str]:
         "flag_values": " ".join(str(int(status)) for status in Status),
         "flag_meanings": " ".join(status.name.lower() for status in Status),
     }
-
-
-def in_schema_order(dataset: xr.Dataset) -> xr.Dataset:
-    """A path with its inputs in the order of X, and dimensions in the order of the schema.
-
-    ``expand_dims`` and ``xr.concat`` give every variable the new dimension; where it is only
-    repeated, one is taken.
-    """
-    dataset = in_column_order(dataset)
-    variables = PATH.variables
-    known = {str(name): dataset[name] for name in dataset.data_vars if name in variables}
-    for name, array in known.items():
-        for dim in {"tau", "mu"} & set(array.dims) if "tau" not in variables[name].dims else ():
-            known[name] = array = _repeated(array, dim)
-    turned = {
-        name: array.transpose(..., "mu", *variables[name].dims, missing_dims="ignore")
-        for name, array in known.items()
-    }
-    return dataset.assign(turned)
-
-
-def in_column_order(dataset: xr.Dataset) -> xr.Dataset:
-    """The Dataset with its inputs in the order of the columns of X."""
-    if "column_number" not in dataset or "feature" not in dataset.dims:
-        return dataset
-    if dataset["column_number"].dims != ("feature",):
-        raise ValueError(
-            "the Dataset joins paths whose inputs were in different orders; take one of them."
-        )
-    order = np.argsort(dataset["column_number"].values, kind="stable")
-    return dataset.isel(feature=order) if (np.diff(order) < 0).any() else dataset
-
-
-def _repeated(array: xr.DataArray, dim: str) -> xr.DataArray:
-    """What is the same all along a dimension."""
-    first = array.isel({dim: 0}, drop=True)
-    if not (array == first).all():
-        raise ValueError(
-            f"{array.name} differs along {dim}, so these are paths of different data; "
-            "take one of them, or join them along a dimension of another name."
-        )
-    return first
 
 
 def kernel_of(dataset: xr.Dataset) -> Kernel:

@@ -29,6 +29,7 @@ class Candidate(NamedTuple):
     strength: Array  # what its inputs were ranked by: derivative norms, or frequencies
     tau: float = np.nan
     clearness: float = 1.0  # norm of the weakest unit that is in over the strongest that is not
+    notes: tuple[tuple[str, float | int], ...] = ()  # attributes of the history if it wins
 
 
 Method = Callable[[Task], list[Candidate]]

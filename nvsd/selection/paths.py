@@ -7,13 +7,13 @@ from itertools import chain
 from nvsd.data.checks import check_count
 from nvsd.penalties import Penalty
 from nvsd.prepared import Prepared, prepare
-from nvsd.results.paths import shown_norms
+from nvsd.results.paths import split_norms
 from nvsd.selection.candidates import Candidate, nested
 from nvsd.selection.task import Array, Task
 from nvsd.solved import Grid, solve
 from nvsd.solvers import Settings
 
-Path = list[tuple[float, Array]]  # τ and the derivative norms there
+Path = list[tuple[float, Array]]  # τ and the norms ‖φ_a‖ there: zeros are exact
 
 EPSILON = 0.01  # of the largest norm: no weight is more than a hundred times another
 
@@ -88,7 +88,7 @@ def _path(
     return [
         (float(tau), norms)
         for points in solved.points
-        for tau, norms in zip(points.tau, shown_norms(points), strict=True)
+        for tau, norms in zip(points.tau, split_norms(points), strict=True)
     ]
 
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from nvsd.kernels import Kernel
 from nvsd.results.refits import refit_dataset
-from nvsd.results.schema import SELECTION, library_version, text
+from nvsd.results.schema import FALSE_SELECTIONS, SELECTION, library_version, text
 from nvsd.ridge.dense import RidgeFit
 from nvsd.selection.candidates import Judged
 from nvsd.selection.inputs import Inputs
@@ -106,7 +106,7 @@ class Selection:
         of its refit, `strength(step, feature)` by which the method ranked the inputs, `n_selected`,
         `error`, `error_se`, `clearness`, `ridge_nu`, `kernel`, `method` and `origin` (which
         sequence of which method it belongs to), `tau`; attrs `method`, `chosen` (the step that
-        won), `rule`.
+        won), `rule`, and with "stability" those of `nvsd.results.schema.STABILITY`.
     refit : Refit
         On the selected inputs alone.
     predictor : Refit
@@ -177,6 +177,22 @@ class Selection:
 
         names = [self.features[a] for a in self.order]
         return pd.Series(self.strength[self.order], index=names, name="strength")
+
+    @property
+    def false_selections(self) -> pd.Series:
+        """Bounds on the expected number of false selections, by stability selection alone.
+
+        One number for each theorem that says something here, see `nvsd.selection.bounds`:
+        "exchangeable" (Meinshausen and Bühlmann 2010), "unimodal" and "r-concave" (Shah and
+        Samworth 2013). Empty for other methods, and without a threshold.
+        """
+        import pandas as pd
+
+        attrs = self.history.attrs
+        found = {
+            short: float(attrs[name]) for short, name in FALSE_SELECTIONS.items() if name in attrs
+        }
+        return pd.Series(found, name="false_selections", dtype=float)
 
     def predict(self, X_new: ArrayLike) -> Array:
         """Predictions of the fit of least error; `predicts_with` says which inputs it uses."""
@@ -272,5 +288,6 @@ def history(task: Task, judged: Judged, method: str, chosen: int) -> xr.Dataset:
         "chosen": chosen,
         "rule": task.rule,
         "nvsd_version": library_version(),
+        **dict(rows[chosen].notes),
     }
     return SELECTION.make(data, coords, attrs)

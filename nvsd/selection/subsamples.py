@@ -7,6 +7,7 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from nvsd.data.checks import check_count, is_number
+from nvsd.selection import bounds
 from nvsd.selection.candidates import Candidate, judge, nested
 from nvsd.selection.pooling import POOLED, check_methods
 from nvsd.selection.task import Array, Mask, Task
@@ -20,6 +21,9 @@ def stability(
     The samples are split into halves at random, n_pairs times, and the base method selects from
     each half; without validation data the other half judges. With ``threshold=None`` the sets of
     the most frequent units, of every size, are the candidates.
+
+    With a threshold the result bounds the expected number of false selections: see
+    `Selection.false_selections` and `nvsd.selection.bounds`.
     """
     check_methods([base])
     if threshold is not None and not (is_number(threshold) and 0 < threshold <= 1):
@@ -39,7 +43,24 @@ def stability(
     frequency: Array = np.mean(picked, axis=0)
     if threshold is None:
         return nested(task, frequency, "stability", base)
-    return [Candidate(frequency >= threshold, "stability", base, frequency)]
+    notes = _notes(task, np.array(picked), n_pairs, float(threshold))
+    return [Candidate(frequency >= threshold, "stability", base, frequency, notes=notes)]
+
+
+def _notes(
+    task: Task, picked: Mask, n_pairs: int, threshold: float
+) -> tuple[tuple[str, float | int], ...]:
+    """What the history says of the halves, and the bounds that say something."""
+    first = np.unique(task.units, return_index=True)[1]  # one input of each unit
+    d, q = len(first), float(picked[:, first].sum(axis=1).mean())
+    limits = {
+        "false_selections_exchangeable": bounds.meinshausen_buhlmann(q, d, threshold),
+        "false_selections_unimodal": bounds.unimodal(q, d, threshold, n_pairs),
+        "false_selections_r_concave": bounds.r_concave(q, d, threshold, n_pairs),
+    }
+    told = {name: bound for name, bound in limits.items() if bound < d}
+    known = {"n_pairs": n_pairs, "threshold": threshold, "n_units": d, "mean_selected": q}
+    return tuple((known | told).items())
 
 
 def _halves(order: NDArray[np.intp]) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:

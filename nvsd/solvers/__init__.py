@@ -7,6 +7,7 @@ from nvsd.solvers.base import Solver, solver_named
 from nvsd.solvers.driver import solve_batch, solve_path, tau_grid, tighten
 from nvsd.solvers.dual_gradient import DualGradient
 from nvsd.solvers.flat import FlatPoint, flat_point
+from nvsd.solvers.intervals import Intervals, norm_intervals
 from nvsd.solvers.points import Points, Settings, Trace
 from nvsd.solvers.status import Status, is_certified
 from nvsd.solvers.verification import verified
@@ -15,6 +16,7 @@ __all__ = [
     "ADMM",
     "DualGradient",
     "FlatPoint",
+    "Intervals",
     "Points",
     "Settings",
     "Solver",
@@ -22,6 +24,7 @@ __all__ = [
     "Trace",
     "flat_point",
     "is_certified",
+    "norm_intervals",
     "solve_batch",
     "solve_path",
     "solver_named",

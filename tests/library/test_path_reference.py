@@ -88,12 +88,14 @@ def check_against(truths, path, case: Case, tol: float) -> None:
         distance = (objective - truth.minimum) / case.unit
         assert abs(distance) <= (gap + truth.accuracy) / case.unit + ROUNDING
         if tol == min(TOLERANCES):
-            check_norms(truth, row.derivative_norm.values, row.support.values, case)
+            check_norms(truth, row, case)
 
 
-def check_norms(truth, norms, support, case: Case) -> None:
+def check_norms(truth, row, case: Case) -> None:
+    norms, support = row.derivative_norm.values, row.support.values
     largest = max(truth.derivative_norm.max(), 0.01 * case.ridge_norm)
     np.testing.assert_allclose(norms, truth.derivative_norm, rtol=0, atol=NORMS * largest)
     assert support[truth.derivative_norm > NORMS * largest].all()
     assert (norms[truth.surely_off()] <= OFF * case.ridge_norm).all()
-    np.testing.assert_array_equal(support, norms > 0)
+    # Off the support φ is zero, and Zθ is as near to it as the primal residual says.
+    assert (norms[~support] <= float(row.primal_residual) + 1e-9 * case.ridge_norm).all()

@@ -1,0 +1,68 @@
+"""Norms of the diagonal blocks of H = Z A⁻¹ Zᵀ and of H⁻¹: what turns a gap into intervals."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eigh, lapack
+
+from nvsd.linalg import cholesky, mirror
+
+Array = NDArray[np.float64]
+
+
+def row_sum_norm(M: Array) -> float:
+    """max_i Σ_j |M_ij| ≥ ‖M‖₂ for a symmetric M; nothing of its size is formed."""
+    return float(lapack.dlange("1", M.T))
+
+
+def largest_eigenvalue(M: Array) -> float:
+    """Of a symmetric matrix."""
+    last = len(M) - 1
+    found = eigh(M, eigvals_only=True, subset_by_index=(last, last), check_finite=False)
+    return float(found[0])
+
+
+def block_norms(H: Array, d: int) -> Array:
+    """‖H_aa‖₂ for the d diagonal blocks of equal order."""
+    return np.array([largest_eigenvalue(H[rows, rows]) for rows in _blocks(H, d)])
+
+
+def inverse_block_norms(H: Array, d: int, error: float) -> Array:
+    """Upper bounds of ‖(H⁻¹)_aa‖₂; inf unless H is surely positive definite.
+
+    Notes
+    -----
+    What is factorised is M = H − 2 error I, where ``error`` bounds the norm of the rounding errors
+    of H, and those of the factorisation. If that succeeds, the exact H is at least M, and so
+    (H⁻¹)_aa is at most (M⁻¹)_aa. With M = CCᵀ that is the Gram matrix of the columns a of C⁻¹.
+    """
+    M = np.array(H)
+    M[np.diag_indices(len(M))] -= 2.0 * error
+    try:
+        factor = cholesky(M, repair=False)
+    except np.linalg.LinAlgError:
+        return np.full(d, np.inf)
+    C, info = lapack.dtrtri(factor, lower=1, overwrite_c=1)
+    if info:
+        return np.full(d, np.inf)
+    found = np.empty(d)
+    for a, rows in enumerate(_blocks(H, d)):
+        panel = C[rows.start :, rows].copy()
+        # Above the diagonal the factor holds what the matrix had there.
+        panel[: panel.shape[1]] = np.tril(panel[: panel.shape[1]])
+        found[a] = largest_eigenvalue(panel.T @ panel)
+    return np.where(np.isfinite(found), found, np.inf)
+
+
+def inverse_of(factor: Array) -> Array:
+    """A⁻¹ from its Cholesky factor."""
+    lower, _ = lapack.dpotri(factor, lower=1)
+    inverse = np.asarray(lower).T
+    mirror(inverse)
+    return inverse
+
+
+def _blocks(H: Array, d: int) -> list[slice]:
+    order = len(H) // d
+    return [slice(a * order, (a + 1) * order) for a in range(d)]
