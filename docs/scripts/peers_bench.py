@@ -7,7 +7,8 @@ One JSON line for each (cell, seed, method): the share of the k true inputs amon
 Tanimoto distance of the selected set, R² and mean squared error of the method's own predictions at
 1000 fresh rows without noise, and seconds of one core; null for what a method does not have.
 Columns are shuffled, the same way for all methods, so that ties help nobody. Small cells come
-first. A run that fails has the reason in its line, and is not tried again while the line is there.
+first. A run that fails has the reason in its line, and is not tried again while the line is there;
+--again drops the lines of the methods in the suite first, for which no other run may be writing.
 """
 
 from __future__ import annotations
@@ -118,6 +119,12 @@ def read(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
+def drop(path: Path, suite: str, methods: list[str]) -> None:
+    """Leave out what a changed method has found before."""
+    kept = [r for r in read(path) if r["cell"][0] != suite or r["method"] not in methods]
+    path.write_text("".join(json.dumps(row) + "\n" for row in kept))
+
+
 def todo(options: argparse.Namespace, rows: list[dict[str, Any]]) -> Iterator[tuple[Any, ...]]:
     """What is not in the file yet, seed by seed, method by method, small cells first."""
     done = {(*row["cell"], row["seed"], row["method"]) for row in rows}
@@ -150,10 +157,13 @@ def main() -> None:
     parser.add_argument("--methods", required=True, help=f"some of {','.join(PEERS)}")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--largest", type=float, default=np.inf, help="n·d of the largest cell")
+    parser.add_argument("--again", action="store_true", help="forget what is known of them")
     parser.add_argument("--out", type=Path, default=RESULTS / "peers.jsonl")
     options = parser.parse_args()
     if unknown := set(options.methods.split(",")) - set(PEERS):
         parser.error(f"there is no method {unknown.pop()!r}; give some of {', '.join(PEERS)}.")
+    if options.again:
+        drop(options.out, options.suite, options.methods.split(","))
     signed = set()
     with options.out.open("a") as file:
         for cell, seed, method in todo(options, read(options.out)):

@@ -82,6 +82,12 @@ def test_a_later_run_goes_on(
         monkeypatch.setattr("sys.argv", ["peers_bench.py", *some, "--seeds", seeds])
         scripts.peers_bench.main()
         assert len(out.read_text().splitlines()) == lines
+    others = [row("rf", 5000, 1.0), row("lasso", 1, 1.0) | {"cell": ["unseen", "dose", 150, 15]}]
+    with out.open("a") as file:
+        file.writelines(json.dumps(other) + "\n" for other in others)
+    monkeypatch.setattr("sys.argv", ["peers_bench.py", *some, "--seeds", "1", "--again"])
+    scripts.peers_bench.main()
+    assert len(out.read_text().splitlines()) == 3 + len(others)
     assert "lasso" in json.loads((tmp_path / "peers_environment.json").read_text())
 
 
