@@ -84,7 +84,7 @@ def best(cell: dict[str, Runs], sign: int) -> set[str]:
         return set()
     first = max(cell, key=lambda method: sign * mean_of(cell[method]))
     verdicts = {method: verdict(cell[first], runs, sign) for method, runs in cell.items()}
-    return {method for method, won in verdicts.items() if won == 0} | {first}
+    return {method for method, won in verdicts.items() if won is not None and won <= 0} | {first}
 
 
 def table(head: list[str], rows: list[list[str]]) -> str:
