@@ -47,11 +47,14 @@ Lasso, Denovas, LassoNet (the sets of its path) and xRFM (nested sets by the dia
 too, whose rows are not the predictions of their own networks and machines. `xRFM, its own
 predictions` has these.
 
-`pool` is what `nvsd.select` does by default; `rank`, `adaptive` and `eliminate` are its single
-methods, which [its documentation](generated/nvsd.selection.select) explains; `pool` has sets from
-`reweight` too, which like xRFM rescales the inputs by their derivative norms. Among sets whose
-errors hardly differ they take the one that stands out most clearly, where all other methods take
-the least validation error; `pool, least error` does that too. With "a width per input" the refit of
+`pool` is what `nvsd.select` does with a kernel that is given, as here; `rank`, `adaptive` and
+`eliminate` are its single methods, which [its documentation](generated/nvsd.selection.select)
+explains; `pool` has sets from `reweight` too, which like xRFM rescales the inputs by their
+derivative norms. Among sets whose errors hardly differ they take the one that stands out most
+clearly, where all other methods take the least validation error; `pool, least error` does that too.
+`engine` is what `nvsd.select` does by default: it is told neither kernel nor width, and its
+predictions may use more inputs than it selects. In rows with "folds alone" the training rows
+choose, without the validation data. With "a width per input" the refit of
 that set may have a width for each input, from its derivatives, where methods choose their width; of
 the others only xRFM's own predictions have as much. Names with "groups" use the groups of the
 inputs, as NVSD(GL) and the group lasso do; the competitors cannot, so `pool` is the one to compare

@@ -1,4 +1,4 @@
-"""docs/selection.md from the stored results of `selection_bench.py`.
+"""docs/selection.md from the stored results of `selection_bench.py` and `peers_bench.py`.
 
 python docs/scripts/selection_page.py
 """
@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 import selection_problems as problems
+from peers_page import beside
+from peers_scores import table
 
 DOCS = Path(__file__).parents[1]
 RESULTS = DOCS / "selection"
@@ -45,12 +47,6 @@ def mean(values: list[float]) -> str:
     if len(array) == 1:
         return f"{array[0]:.2f}"
     return f"{array.mean():.2f} ± {array.std(ddof=1) / np.sqrt(len(array)):.2f}"
-
-
-def table(head: list[str], rows: list[list[str]]) -> str:
-    """A table in Markdown."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
 
 
 def known_inputs(rows: list[dict[str, Any]]) -> str:
@@ -99,7 +95,8 @@ def main() -> None:
     made = json.loads((RESULTS / "environment.json").read_text())
     facts = "; ".join(f"{key}: {value}" for key, value in made.items())
     parts = [INTRO, known_inputs(read("problems.jsonl")), noise(read("noise.jsonl"))]
-    (DOCS / "selection.md").write_text("\n".join([*parts, f"Measured with {facts}.\n"]))
+    parts += [f"Measured with {facts}.\n", beside(RESULTS)]
+    (DOCS / "selection.md").write_text("\n".join(part for part in parts if part))
 
 
 if __name__ == "__main__":

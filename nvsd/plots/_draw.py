@@ -127,9 +127,8 @@ def legend_below(ax: Axes, handles: Sequence[Any], texts: Sequence[str]) -> None
 
 def one_path(path: Any) -> xr.Dataset:
     """Refuse anything but a single path."""
-    needed = ("derivative_norm", "support", "tau")
-    known = isinstance(path, xr.Dataset) and all(name in path for name in needed)
-    if not known or "tau" not in path.dims:
+    needed = {"derivative_norm", "support", "tau"}
+    if not isinstance(path, xr.Dataset) or not needed <= {*path.data_vars, *path.dims}:
         raise ValueError("this is not a path over tau; give the Dataset that nvsd_path returned.")
     if "mu" in path.dims:
         values = ", ".join(f"{mu:g}" for mu in path["mu"].values)

@@ -57,6 +57,7 @@ from nvsd.experiments.tables import LEVEL, signed_rank
 from nvsd.kernels import Gaussian, Kernel, Matern52, Polynomial
 from nvsd.path import nvsd_path
 from nvsd.penalties import Lasso
+from nvsd.selection import select
 
 HERE = [method for method in METHODS.values() if not method.missing]
 
@@ -148,7 +149,8 @@ def test_a_method_reports_its_own_validation_error(method, small, monkeypatch) -
     assert model.error == pytest.approx(error, rel=1e-9)
     assert model.support.shape == (4,)
     assert model.support.dtype == bool
-    moved = small.X_test + 10.0 * ~model.support
+    used = model.support if model.predicts_with is None else model.predicts_with
+    moved = small.X_test + 10.0 * ~used
     np.testing.assert_allclose(model.predict(moved), model.predict(small.X_test), rtol=1e-9)
 
 
@@ -172,6 +174,39 @@ def test_least_error_takes_the_better_of_inputs_and_groups(small: Split) -> None
     object.__setattr__(groups, "rule", "min")
     assert either.error == min(inputs.error, groups.fit(small).error)
     assert inputs.error <= METHODS["pool"].fit(small).error
+
+
+@pytest.mark.parametrize("key", ["engine-cv", "pool-cv"])
+def test_folds_alone_do_not_look_at_the_validation_data(key: str, small: Split) -> None:
+    other = replace(small, X_val=small.X_val[::-1] + 1.0, y_val=-small.y_val)
+    one, two = METHODS[key].fit(small), METHODS[key].fit(other)
+    np.testing.assert_array_equal(one.support, two.support)
+    np.testing.assert_array_equal(one.predict(small.X_test), two.predict(small.X_test))
+    assert one.error != two.error
+
+
+@pytest.mark.parametrize("key", ["engine", "engine-cv"])
+def test_the_engine_is_told_neither_kernel_nor_width(key: str, small: Split) -> None:
+    other = replace(small, kernel=Polynomial(2, 1.0), nu=1.0, widths=(1.0, 0.5))
+    one, two = METHODS[key].fit(small), METHODS[key].fit(other)
+    assert one.error == two.error
+    validation = (small.X_val, small.y_val) if key == "engine" else None
+    found = select(small.X, small.y, validation=validation)
+    np.testing.assert_array_equal(one.support, found.support)
+    np.testing.assert_array_equal(one.predict(small.X_test), found.predict(small.X_test))
+
+
+def test_the_engine_has_a_place_in_every_table() -> None:
+    for block in (block for blocks in TABLES.values() for block in blocks):
+        keys = {method.key for method in block.methods()}
+        assert {"engine", "engine-cv", "pool-cv"} <= keys
+
+
+def test_settings_of_stored_results_are_those_of_today() -> None:
+    stored = load_results(ROOT / "docs" / "replication")
+    for name, results in stored.items():
+        for key, known in zip(results.method.values, results.settings.values, strict=True):
+            assert Task(name, int(results.n[0]), 0, str(key)).settings == known
 
 
 def test_the_refit_is_the_best_kernel_ridge_of_all(small: Split) -> None:

@@ -8,7 +8,7 @@ from nvsd.experiments.methods.denovas import Denovas
 from nvsd.experiments.methods.early import EarlyNVSD
 from nvsd.experiments.methods.kernel import HSICLasso, Krls, Oracle
 from nvsd.experiments.methods.linear import LinearElasticNet, LinearGroupLasso, LinearRidge, Mean
-from nvsd.experiments.methods.ours import LeastError, Selected, WidthPerInput
+from nvsd.experiments.methods.ours import Engine, FoldsAlone, LeastError, Selected, WidthPerInput
 from nvsd.experiments.methods.paper import MU, PaperNVSD
 from nvsd.experiments.methods.spam import SpAM
 
@@ -57,6 +57,9 @@ METHODS: dict[str, Method] = {
         LeastError("pool-min", "pool, least error"),
         LeastError("pool-min-groups", "pool, least error, inputs or groups", groups=True),
         WidthPerInput("pool-widths", "pool, least error, a width per input"),
+        FoldsAlone("pool-cv", "pool, folds alone"),
+        Engine("engine", "engine, no kernel told"),
+        Engine("engine-cv", "engine, no kernel told, folds alone", folds=True),
         Oracle("oracle", "true inputs"),
     )
 }

@@ -25,19 +25,22 @@ class Model:
     Attributes
     ----------
     support : (d,) bool array
-        The inputs that it uses.
+        The inputs that it selects.
     predict : callable
         From (m, d) points to (m,) predictions.
     error : float
         Mean squared error on the validation data, by which the hyper-parameters were chosen.
     facts : dict
         Chosen hyper-parameters, and how the fit went.
+    predicts_with : (d,) bool array, optional
+        The inputs that predictions use, if these are not the selected ones.
     """
 
     support: Mask
     predict: Callable[[Array], Array]
     error: float
     facts: dict[str, float] = field(default_factory=dict)
+    predicts_with: Mask | None = None
 
 
 @dataclass(frozen=True)
@@ -100,6 +103,11 @@ def best_refit(split: Split, supports: Iterable[Mask], **facts: float) -> Model:
 
 def _prediction(fit: RidgeFit) -> Callable[[Array], Array]:
     return lambda X: fit.predict(X)[0]
+
+
+def validation_error(predict: Callable[[Array], Array], split: Split) -> float:
+    """Mean squared error on the validation data."""
+    return float(np.mean((predict(split.X_val) - split.y_val) ** 2))
 
 
 def nested(strength: Array) -> list[Mask]:

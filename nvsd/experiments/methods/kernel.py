@@ -74,12 +74,15 @@ def hsic_sets(X: Array, y: Array) -> list[Mask]:
     """The sets of inputs along the path of HSIC Lasso, from none to all."""
     d = X.shape[1]
     # It stops one step before the last input enters.
-    path = next(path for size in range(max(1, d - 1), -1, -1) if (path := _hsic(X, y, size)))
+    path = next(path for size in range(max(1, d - 1), -1, -1) if (path := hsic_path(X, y, size)))
     return [*path, np.ones(d, bool)]
 
 
-def _hsic(X: Array, y: Array, size: int) -> list[Mask]:
-    """The sets along its path up to a size; an empty list if its steps cycle."""
+def hsic_path(X: Array, y: Array, size: int, B: int = 0, M: int = 1) -> list[Mask]:
+    """The sets along its path up to a size; an empty list if its steps cycle.
+
+    B and M are the package's: rows in a block, and permutations of them; 0 is one block.
+    """
     from pyHSICLasso import HSICLasso as Package
 
     d = X.shape[1]
@@ -89,7 +92,7 @@ def _hsic(X: Array, y: Array, size: int) -> list[Mask]:
     try:
         with _quiet():
             model.input(np.ascontiguousarray(X), np.asarray(y))
-            model.regression(size, B=0, M=1, max_neighbors=min(10, d - 1), n_jobs=1)
+            model.regression(size, B=B, M=M, max_neighbors=min(10, d - 1), n_jobs=1)
     except IndexError:  # it has room for 4d steps only
         return []
     return list((np.asarray(model.path) > 0).T)

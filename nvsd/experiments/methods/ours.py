@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from nvsd.experiments.methods.base import Method, Model, best_of
+from nvsd.experiments.methods.base import Method, Model, best_of, validation_error
 from nvsd.experiments.methods.paper import make_penalty
 from nvsd.experiments.protocol import Experiment, Split
 from nvsd.selection import select
@@ -25,6 +25,7 @@ class Selected(Method):
     family = "ours"
     rule: ClassVar[str] = "clear"
     width_per_input: ClassVar[bool] = False
+    folds: ClassVar[bool] = False
 
     def fit(self, split: Split) -> Model:
         """Select once; methods that use only a path, once for each width."""
@@ -44,15 +45,16 @@ class Selected(Method):
             groups=split.groups if self.groups else None,
             penalty=make_penalty(self.penalty, split) if self.penalty else None,
             nu=split.nu,
-            validation=(split.X_val, split.y_val),
+            validation=None if self.folds else (split.X_val, split.y_val),
             nus=split.nus,
             rule=self.rule,
             standardize=False,
             progress=False,
             **options,
         )
-        facts = {"ridge_nu": selection.refit.nu}
-        return Model(selection.support, selection.refit.predict, selection.score, facts)
+        predict, facts = selection.refit.predict, {"ridge_nu": selection.refit.nu}
+        error = validation_error(predict, split) if self.folds else selection.score
+        return Model(selection.support, predict, error, facts)
 
     def applies(self, experiment: Experiment, groups: bool) -> bool:
         """Where the paper's method with the same penalty is; with groups where they are used."""
@@ -97,3 +99,40 @@ class WidthPerInput(Selected):
         """On real data where widths are chosen, or where the kernel has none."""
         fixed = experiment.kernel is None and len(experiment.widths) == 1
         return not (experiment.synthetic or fixed) and super().applies(experiment, groups)
+
+
+@dataclass(frozen=True)
+class FoldsAlone(Selected):
+    """`nvsd.select` with the kernel of the protocol, but folds of the training rows choose."""
+
+    rule = "min"  # what "clear" falls back to without validation data
+    folds = True
+
+
+@dataclass(frozen=True)
+class Engine(Method):
+    """`nvsd.select` by default, told neither kernel nor width.
+
+    The set is the smallest that explains y; predictions are those of the fit of least error, which
+    may use more inputs.
+
+    Attributes
+    ----------
+    folds : bool
+        Whether folds of the training rows choose, and nothing sees the validation data.
+    version : int
+        Raise it when the engine changes what it finds: results of another one are made again.
+    """
+
+    folds: bool = False
+    version: int = 1
+
+    family = "ours"
+
+    def fit(self, split: Split) -> Model:
+        """Select once."""
+        judges = None if self.folds else (split.X_val, split.y_val)
+        found = select(split.X, split.y, method="anova", validation=judges, progress=False)
+        error = validation_error(found.predict, split)
+        facts, used = {"ridge_nu": found.predictor.nu}, found.predictor.fit.features
+        return Model(found.support, found.predict, error, facts, used)
