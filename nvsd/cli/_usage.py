@@ -92,17 +92,23 @@ def _select(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     how.add_argument("--number", type=int, metavar="K", help="select exactly K inputs or groups")
     how.add_argument(
-        "--fdr",
-        type=float,
-        metavar="Q",
+        "--fdr", type=float, metavar="Q",
         help="select what tests call relevant at false discovery rate Q, such as 0.1",
-    )
+    )  # fmt: skip
     how.add_argument(
-        "--no-tests",
-        dest="tests",
-        action="store_false",
+        "--no-tests", dest="tests", action="store_false",
         help="do not test the inputs: faster, and without p-values",
-    )
+    )  # fmt: skip
+    _fits(how)
+    _model(parser, kernel=None)
+    output = _output(parser)
+    output.add_argument("--out", metavar="FILE.nc", help="write the model, for nvsd predict")
+    output.add_argument("--history", metavar="FILE.nc", help="write all candidates as netCDF")
+    _plot(output, "error against number of inputs")
+
+
+def _fits(how: argparse._ArgumentGroup) -> None:
+    """How candidates are fitted."""
     how.add_argument(
         "--widths", metavar="W,W,...", help="multiples of the width to choose from (none)"
     )
@@ -116,11 +122,6 @@ def _select(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     how.add_argument("--seed", type=int, default=0, help="seed of folds, subsamples, points (0)")
     how.add_argument("--jobs", type=int, metavar="N", help="fits to run at once; -1 uses all cores")
-    _model(parser, kernel=None)
-    output = _output(parser)
-    output.add_argument("--out", metavar="FILE.nc", help="write the model, for nvsd predict")
-    output.add_argument("--history", metavar="FILE.nc", help="write all candidates as netCDF")
-    _plot(output, "error against number of inputs")
 
 
 def _predict(parser: argparse.ArgumentParser) -> None:

@@ -16,6 +16,8 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from nvsd.engine import many
+from nvsd.engine.many import More, rows_to_learn_from
 from nvsd.engine.ranking import Ranking, rank
 from nvsd.engine.reweight import error_bound, huber
 from nvsd.engine.sets import SetFit, fit_all, fit_set
@@ -28,8 +30,9 @@ Split = tuple[Index, Index]
 SIZES = (0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 25, 30, 40)
 PATIENCE = 4  # sizes without a new least error after which larger sets are not fitted
 ROWS_PER_INPUT = 4  # training rows that a set needs for each of its units
-# Of many rows, those that a ranking is made on, and that judge it in a fold: a Cholesky factor of
-# order 1500 takes a tenth of a second, and 3000 errors tell sets apart that differ by a percent.
+# Of many rows, those that a ranking is first made on, and that judge it in a fold: a Cholesky
+# factor of order 1500 takes a tenth of a second, and 3000 errors tell sets apart that differ by a
+# percent.
 RANK_ROWS, TEST_ROWS = 1500, 3000
 NEGLIGIBLE = 1e-10  # squared error, in variances of y, below which fits are exact: λ has a floor
 # Standard errors of paired differences, tuned on noise and on problems with known inputs
@@ -167,10 +170,9 @@ class Fold:
     """
 
     def __init__(self, X: Array, y: Array, split: Split, seed: int) -> None:
-        rng = np.random.default_rng(seed)
-        train, self.held = some_rows(split[0], RANK_ROWS, rng), some_rows(split[1], TEST_ROWS, rng)
-        self.ranking = rank(X[train], y[train], seed)
-        self.y, self.target = (np.clip(y[rows], *self.ranking.clip) for rows in (train, self.held))
+        self.held = some_rows(split[1], TEST_ROWS, np.random.default_rng(seed))
+        self.ranking, self.more = rank_rows(X, y, split[0], seed)
+        self.y, self.target = self.more.y, np.clip(y[self.held], *self.ranking.clip)
         self._fits: dict[int, SetFit | None] = {}
         self._lam: float | None = None
 
@@ -178,9 +180,13 @@ class Fold:
         """The fit on the first units; None on none."""
         if size not in self._fits:
             inputs = structure.inputs(self.ranking, size)
-            found = fit_set(self.ranking, self.y, inputs, self._lam) if len(inputs) else None
-            self._fits[size] = found
-            self._lam = self._lam if found is None else found.round.fit.lam
+            if not len(inputs):
+                self._fits[size] = None
+            elif len(self.y) > RANK_ROWS:
+                self._fits[size] = many.fit_set(self.ranking, self.more, inputs)
+            else:
+                found = fit_set(self.ranking, self.y, inputs, self._lam)
+                self._fits[size], self._lam = found, found.round.fit.lam
         return self._fits[size]
 
     def errors(self, X: Array, structure: Structure, size: int) -> Array:
@@ -212,15 +218,25 @@ class Fold:
         return least, max(least, min(entered, len(self.y) // ROWS_PER_INPUT))
 
 
+def rank_rows(X: Array, y: Array, rows: Index, seed: int) -> tuple[Ranking, More]:
+    """A ranking by some of the rows, made again from more where there are more."""
+    rng = np.random.default_rng(seed)
+    some, more = (some_rows(rows, most, rng) for most in (RANK_ROWS, rows_to_learn_from(X)))
+    ranking = rank(X[some], y[some], seed)
+    if len(more) <= RANK_ROWS:
+        return ranking, More(X[some], np.clip(y[some], *ranking.clip))
+    seen = More(X[more], np.clip(y[more], *ranking.clip))
+    return many.learned(ranking, X[some], seen), seen
+
+
 def _make_fold(X: Array, y: Array, split: Split, seed: int) -> Fold:
     with threadpool_limits(1):
         return Fold(X, y, split, seed)
 
 
 def _rank_all(X: Array, y: Array, rows: Index, seed: int) -> Ranking:
-    rows = some_rows(rows, RANK_ROWS, np.random.default_rng(seed))
     with threadpool_limits(1):
-        return rank(X[rows], y[rows], seed)
+        return rank_rows(X, y, rows, seed)[0]
 
 
 def rank_in_folds(

@@ -121,7 +121,7 @@ def rank(X: Array, y: Array, seed: int = 0) -> Ranking:
     y = np.clip(y, *clip)
     final = Race(bench, np.arange(len(y)), None, y, race)
     last = _again(final, best)
-    left = _left_over(C, last.fit.errors)
+    left = left_over(C, last.fit.errors)
     if len(left):
         joined = np.union1d(columns, left)
         if len(joined) > len(columns):
@@ -141,7 +141,7 @@ def _again(race: Race, best: Config) -> Round:
     return race.round(best)
 
 
-def _left_over(C: Single, errors: Array) -> Index:
+def left_over(C: Single, errors: Array) -> Index:
     """The inputs whose effects, pairs or triples show above chance in what a fit leaves."""
     if not np.isfinite(errors).all():
         return np.empty(0, dtype=np.intp)

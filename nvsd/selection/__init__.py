@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nvsd.data.checks import check_flag, check_non_negative, check_seed, is_number
+from nvsd.data.checks import check_flag, check_non_negative, check_seed
 from nvsd.data.sources import rows_of
 from nvsd.kernels import Kernel
 from nvsd.penalties import Groups, Penalty
@@ -25,6 +25,7 @@ from nvsd.selection.candidates import Candidate, Method, judge
 from nvsd.selection.engine import METHOD, RULES, Question, select_by_engine
 from nvsd.selection.inputs import (
     Inputs,
+    check_rate,
     check_rule,
     group_labels,
     judged_rows,
@@ -200,14 +201,10 @@ def select(
         seed, allowed = check_seed(random_state), check_rule(rule, RULES)
         data = judged_rows(rows_of(X, y, progress), validation, cv, seed)
         labels = group_labels(groups, data.features)
-        at_once, level = check_flag("p_values", p_values), _check_fdr(fdr, k)
+        at_once, level = check_flag("p_values", p_values), check_rate(fdr, k)
         question = Question(data, labels, keep, k, allowed, level, at_once, seed, n_jobs, progress)
         return select_by_engine(question)
-    if len(keep) or k is not None or fdr is not None or p_values:
-        raise ValueError(
-            f"method = {method!r} does not take keep, k, fdr or p_values; give method={METHOD!r}."
-        )
-    rule = check_rule(rule, ("clear", "min", "1se"))
+    _refuse_of_engine(method, bool(keep) or k is not None or fdr is not None or p_values)
     task, inputs = make_task(
         X,
         y,
@@ -219,7 +216,7 @@ def select(
         cv=cv,
         nus=nus,
         widths=widths,
-        rule=rule,
+        rule=check_rule(rule, ("clear", "min", "1se")),
         standardize=standardize,
         value_points=value_points,
         random_state=random_state,
@@ -230,16 +227,6 @@ def select(
     return _by_candidates(task, inputs, method, options, width_per_input, progress)
 
 
-def _check_fdr(fdr: float | None, k: int | None) -> float | None:
-    if fdr is None:
-        return None
-    if not is_number(fdr) or not 0 < fdr < 1:
-        raise ValueError(f"fdr = {fdr!r} is not allowed; give a number in (0, 1), such as 0.1.")
-    if k is not None:
-        raise ValueError("k and fdr both say how many inputs to keep; leave one of them out.")
-    return float(fdr)
-
-
 def _refuse_given(given: dict[str, Any]) -> None:
     """The engine has its own kernels: what it cannot honour, it refuses."""
     names = [name for name, value in given.items() if value is not None]
@@ -247,6 +234,14 @@ def _refuse_given(given: dict[str, Any]) -> None:
         raise ValueError(
             f"method = {METHOD!r} does not take {', '.join(names)}; leave that out, or give "
             "method='pool'."
+        )
+
+
+def _refuse_of_engine(method: str, given: bool) -> None:
+    """What only the engine can honour."""
+    if given:
+        raise ValueError(
+            f"method = {method!r} does not take keep, k, fdr or p_values; give method={METHOD!r}."
         )
 
 

@@ -242,9 +242,7 @@ def _history(
         "origin": text(["ranking"] * len(sizes)),
         "tau": np.full(len(sizes), np.nan),
     }
-    if tests is not None:
-        places = slice(None) if question.groups is None else structure.units
-        data |= {name: tests[name].values[places] for name in ("p_value", "q_value")}
+    data |= {} if tests is None else _of_inputs(tests, structure, question.groups is not None)
     coords = {"step": np.arange(len(sizes)), "feature": text(question.features)}
     attrs = {
         "method": METHOD,
@@ -260,6 +258,12 @@ def _history(
         "nvsd_version": library_version(),
     }
     return SELECTION.make(data, coords, attrs)
+
+
+def _of_inputs(tests: xr.Dataset, structure: Structure, grouped: bool) -> dict[str, Array]:
+    """The tests of each input, or of its group."""
+    places = structure.units if grouped else slice(None)
+    return {name: tests[name].values[places] for name in ("p_value", "q_value")}
 
 
 def _reason(question: Question, mean: Array, se: Array, sizes: list[int], chosen: int) -> str:

@@ -81,6 +81,17 @@ def check_rule(rule: str | None, allowed: tuple[str, ...]) -> str:
     return rule
 
 
+def check_rate(fdr: float | None, k: int | None) -> float | None:
+    """Return a false discovery rate, if there is one."""
+    if fdr is None:
+        return None
+    if not is_number(fdr) or not 0 < fdr < 1:
+        raise ValueError(f"fdr = {fdr!r} is not allowed; give a number in (0, 1), such as 0.1.")
+    if k is not None:
+        raise ValueError("k and fdr both say how many inputs to keep; leave one of them out.")
+    return float(fdr)
+
+
 class JudgedRows(NamedTuple):
     """Samples as given by the user, and which of them judge.
 

@@ -79,9 +79,9 @@ class Refit:
     def derivative_norms(self, X: Array) -> Array:
         """‖∂_a f‖ over samples, (d,), per unit of the inputs as the kernel sees them.
 
-        Above 1000 rows an evenly spaced subsample is used.
+        Above 500 rows an evenly spaced subsample is used.
         """
-        some = X[np.linspace(0, len(X) - 1, min(len(X), 1000)).round().astype(int)]
+        some = X[np.linspace(0, len(X) - 1, min(len(X), 500)).round().astype(int)]
         gradient = self.fit.gradient((some - self.inputs.mean) / self.inputs.scale)[0]
         return np.asarray(np.sqrt(np.mean(gradient**2, axis=1)))
 

@@ -51,18 +51,35 @@ def test_the_screen_says_which_why_and_how_good(
     reason = direct.history.attrs["reason"]
     explained = 1 - direct.score / frame["growth"].var(ddof=0)
     named = ", ".join(direct.ranking.index[:3])
+    passed = int((direct.significance.q_value <= 0.1).sum())
     assert sentences(out) == (
         f"Selected 3 of 8 inputs by anova: {named}. {reason[0].upper()}{reason[1:]}. "
         f"Expected mean squared error {direct.score:.4g} (held-out rows): {explained:.0%} of "
-        "variance explained. Predictions use the selected inputs. Inputs by strength, the "
-        "standard deviation of their effect in units of growth:"
+        "variance explained. p_value tests whether growth depends on the input given the others; "
+        f"{passed} pass at a false discovery rate of 10%. Predictions use the selected inputs. "
+        "Inputs by strength, the standard deviation of their effect in units of growth:"
     )
     assert max(map(len, out.splitlines())) <= 80
     head, _, *rows = out[out.index("\ninput") + 1 :].splitlines()
-    assert head.split() == ["input", "selected", "strength"]
+    assert head.split() == ["input", "selected", "strength", "p", "value"]
     for row, (name, strength) in zip(rows, direct.ranking.items(), strict=True):
         assert row.startswith(name)
-        assert float(row.split()[-1]) == pytest.approx(strength, rel=1e-3)
+        assert float(row.split()[-2]) == pytest.approx(strength, rel=1e-3)
+        assert float(row.split()[-1]) == pytest.approx(direct.p_values[name], rel=1e-3)
+
+
+def test_tests_may_be_left_out(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = select(capsys, folder / "data.csv", "--no-tests")
+    assert "p_value" not in out
+    assert "p value" not in out
+
+
+def test_a_rate_decides(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    content = json.loads(select(capsys, folder / "data.csv", "--fdr", "0.001", "--format", "json"))
+    assert set(content["selected"]) == {"light", "water", "temperature"}
+    assert "false discovery rate of 0.001" in content["reason"]
+    p = {row["input"]: row["p_value"] for row in content["inputs"]}
+    assert max(p["light"], p["water"], p["temperature"]) < 1e-6
 
 
 def test_nothing_selected_is_an_answer(
@@ -76,7 +93,8 @@ def test_nothing_selected_is_an_answer(
         "of them: no set of inputs predicts it clearly better than its mean does."
     )
     assert "set of 0" not in said
-    assert "(held-out rows): the error of the mean. Predictions are the mean of growth." in said
+    assert "(held-out rows): the error of the mean. p_value tests whether" in said
+    assert "0 pass at a false discovery rate of 10%. Predictions are the mean of growth." in said
     assert said.endswith("here not distinguishable from chance:")
     mean = pd.read_csv(folder / "noise.csv")["growth"].mean()
     _, out, _ = run(capsys, "show", model)

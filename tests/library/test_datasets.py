@@ -201,7 +201,7 @@ def test_what_cannot_be_loaded_is_said_in_one_sentence(folder, monkeypatch):
     with pytest.raises(ValueError, match=r"^there is no file .*; give the folder .*\.$"):
         load_real("AI", folder / "nowhere")
     tiny_frame("CC").to_csv(folder / SOURCES["AI"].file, index=False)
-    with pytest.raises(ValueError, match=r"^AI came with 8 inputs; give the published 5\.$"):
+    with pytest.raises(ValueError, match=r"^AI has 8 inputs; give the published file with 5\.$"):
         load_real("AI", folder)
 
     def offline(**_):

@@ -278,7 +278,7 @@ def test_only_losses_are_taken() -> None:
             nvsd.nvsd_path(X, y, loss=odd)
     prepared = nvsd.prepare(X, kernel=Gaussian(1.5))
     assert prepared.loss == SQUARED
-    with pytest.raises(ValueError, match="loss was fixed by prepare"):
+    with pytest.raises(ValueError, match="loss was set by prepare"):
         nvsd.nvsd_path(prepared, y, loss=HALF)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nvsd.kernels import Gaussian
-from nvsd.ridge.leave_one_out import best_loo_ridge, inverse_factor, loo_ridge
+from nvsd.ridge.leave_one_out import best_loo_ridge, inverse_factor, loo_ridge, nystrom_loo_ridge
 
 
 def problem(n: int = 15) -> tuple[np.ndarray, np.ndarray]:
@@ -86,3 +86,33 @@ def test_a_far_mean_costs_no_digits_in_single_precision() -> None:
     near, far = (loo_ridge(K.astype(np.float32), y + shift, 0.1) for shift in (0.0, 1e6))
     np.testing.assert_allclose(far.errors, near.errors, atol=1e-4)
     assert far.mean == pytest.approx(near.mean + 1e6, abs=1e-4)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_errors_with_landmarks_are_those_of_fits_without_a_row(dtype) -> None:
+    """Each row left out in turn, by least squares on the sections and their penalty."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 2))
+    y = np.sin(2 * X[:, 0]) + 0.3 * rng.standard_normal(60) + 5.0
+    K = np.exp(-((X[:, None] - X) ** 2).sum(axis=2))
+    C, W = K[:, :15], K[:15, :15]
+    found = nystrom_loo_ridge(C.astype(dtype), W.astype(dtype), y)
+    lam = found.lam * np.trace(W) / 15
+    left_out = []
+    for i in range(60):
+        rest = np.arange(60) != i
+        A = np.column_stack([C[rest], np.ones(59)])
+        penalty = np.zeros((16, 16))
+        penalty[:15, :15] = lam * W
+        beta = np.linalg.solve(A.T @ A + penalty, A.T @ y[rest])
+        left_out.append(y[i] - np.append(C[i], 1) @ beta)
+    tolerance = 1e-5 if dtype == np.float64 else 5e-3
+    np.testing.assert_allclose(found.errors, left_out, atol=tolerance)
+    fitted = found.mean + C @ found.alpha
+    assert np.mean((y - fitted) ** 2) < np.mean(found.errors**2)
+
+
+def test_landmarks_without_a_kernel_leave_the_mean() -> None:
+    y = np.arange(8.0)
+    found = nystrom_loo_ridge(np.zeros((8, 3)), np.zeros((3, 3)), y)
+    np.testing.assert_allclose(found.errors, [y[i] - np.delete(y, i).mean() for i in range(8)])

@@ -12,7 +12,8 @@ import xarray as xr
 from sklearn.model_selection import KFold
 
 import nvsd
-from nvsd.engine.judging import Judged, size_grid
+from nvsd.engine.judging import Judged, rank_rows, size_grid
+from nvsd.engine.many import fit_set
 from nvsd.engine.ranking import clip_bounds, rank
 from nvsd.selection import METHODS
 
@@ -167,8 +168,8 @@ def test_the_least_error_may_be_asked_for() -> None:
     ("arguments", "words"),
     [
         ({"method": "anova", "widths": [1, 2]}, "does not take widths"),
-        ({"method": "pool", "k": 2}, "does not take keep or k"),
-        ({"method": "eliminate", "keep": ["v1"]}, "does not take keep or k"),
+        ({"method": "pool", "k": 2}, "does not take keep, k"),
+        ({"method": "eliminate", "keep": ["v1"]}, "does not take keep, k"),
         ({"keep": ["none"]}, "keep names 'none', which is not an input"),
         ({"k": 9}, "k = 9 is not allowed"),
         ({"k": 1, "keep": ["v1", "v2"]}, "give from 2"),
@@ -364,3 +365,18 @@ def test_rules_of_the_pool_call_the_pool() -> None:
     X, y = sample(40)
     assert nvsd.select(X, y, rule="1se", cv=2).method == "pool"
     assert nvsd.select(X, y, nu=1e-2, cv=2).method == "pool"
+
+
+def test_more_rows_show_weak_effects() -> None:
+    """Beside a strong effect, two that 1500 rows cannot tell from chance."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((6000, 12))
+    y = 2 * np.sin(2 * X[:, 0]) + 0.12 * X[:, 3] + 0.12 * np.cos(2 * X[:, 7])
+    y += rng.standard_normal(6000)
+    ranking, more = rank_rows(X, y / y.std(), np.arange(6000), 0)
+    assert len(more.y) == 6000
+    assert set(ranking.order[:3].tolist()) == {0, 3, 7}
+    fit = fit_set(ranking, more, np.array([0, 3, 7]))
+    fresh = rng.standard_normal((500, 12))
+    truth = 2 * np.sin(2 * fresh[:, 0]) + 0.12 * fresh[:, 3] + 0.12 * np.cos(2 * fresh[:, 7])
+    assert np.mean((y.std() * fit.predict(fresh) - truth) ** 2) < 0.03 * truth.var()
