@@ -19,9 +19,9 @@ DOCS = Path(__file__).parents[1]
 RESULTS = DOCS / "selection"
 SETS = {
     "TUNING": "on which constants were tuned",
-    "HELD_OUT": "looked at after changes, which led to one",
-    "FRESH": "looked at after changes, which led to one",
-    "LAST": "seen once, with another seed, before two configurations were dropped",
+    "HELD_OUT": "which led to changes",
+    "FRESH": "which led to one change",
+    "LAST": "which led to changes",
 }
 INTRO = """\
 # Selection
