@@ -98,7 +98,7 @@ def scan(C: Single, y: Array, residual: Array) -> Scan:
 
 
 def by_chance(trials: float) -> float:
-    """About the largest of so many standard normal numbers."""
+    """About the largest of this number of standard normal draws."""
     return float(np.sqrt(2 * np.log(max(trials, 2.0))))
 
 
