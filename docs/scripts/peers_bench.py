@@ -115,7 +115,7 @@ def scores(p: Problem, fit: Fit, predicted: Array | None) -> dict[str, float | N
 
 
 def read(path: Path) -> list[dict[str, Any]]:
-    """The rows of a file, none if there is no file."""
+    """The rows of a file; an empty list before the first run."""
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 

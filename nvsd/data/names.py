@@ -64,3 +64,14 @@ def _refuse_repeated(names: Sequence[str], features: Sequence[str]) -> None:
         raise ValueError(
             f"several inputs are called {repeated[0]!r}; give each column its own name."
         )
+
+
+def find_columns(what: str, names: Iterable[Any], features: tuple[str, ...]) -> list[int]:
+    """The places of several inputs; `what` is the argument that names them."""
+    places = []
+    for name in names:
+        place = find_column(name, features)
+        if place is None:
+            raise ValueError(f"{what} names {name!r}, which is not an input; give names of inputs.")
+        places.append(place)
+    return places

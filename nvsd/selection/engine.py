@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 from threadpoolctl import threadpool_limits
 
-from nvsd.data.names import find_column
+from nvsd.data.names import find_columns
 from nvsd.engine.judging import RANK_ROWS, Fold, Judged, Structure, judge, rank_in_folds
 from nvsd.engine.ranking import Ranking
 from nvsd.engine.refits import MANY_ROWS, refit
@@ -148,10 +148,7 @@ def _structure(question: Question) -> Structure:
     number = {label: i for i, label in enumerate(dict.fromkeys(labels))}
     units = np.array([number[label] for label in labels])
     keep = np.zeros(len(number), dtype=bool)
-    for name in question.keep:
-        place = find_column(name, question.features)
-        if place is None:
-            raise ValueError(f"keep names {name!r}, which is not an input; give names of inputs.")
+    for place in find_columns("keep", question.keep, question.features):
         keep[units[place]] = True
     if question.k is not None and not keep.sum() <= question.k <= len(keep):
         raise ValueError(

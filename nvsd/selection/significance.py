@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from threadpoolctl import threadpool_limits
 
 from nvsd.data.checks import check_count, check_seed, is_number
-from nvsd.data.names import find_column
+from nvsd.data.names import find_columns
 from nvsd.data.sources import rows_of
 from nvsd.engine.judging import Fold, Structure, rank_in_folds
 from nvsd.inference.hypotheses import Model, Tested, tested
@@ -277,8 +277,4 @@ def _inputs(inputs: Sequence[Any] | None, features: tuple[str, ...]) -> Index:
     """Numbers of the inputs to test."""
     if inputs is None:
         return np.arange(len(features))
-    places = [find_column(name, features) for name in inputs]
-    for name, place in zip(inputs, places, strict=True):
-        if place is None:
-            raise ValueError(f"inputs names {name!r}, which is not an input; give names of inputs.")
-    return np.unique(np.array(places, dtype=np.intp))
+    return np.unique(np.array(find_columns("inputs", inputs, features), dtype=np.intp))
