@@ -2,7 +2,21 @@
 
 from __future__ import annotations
 
-from nvsd.losses.base import Loss, QuadraticLoss
+from nvsd.losses.base import Loss, Parabola, QuadraticLoss
+from nvsd.losses.huber import Huber
+from nvsd.losses.logistic import Logistic
+from nvsd.losses.quantile import Quantile
 from nvsd.losses.squared import SQUARED, Squared
+from nvsd.losses.term import LossTerm
 
-__all__ = ["SQUARED", "Loss", "QuadraticLoss", "Squared"]
+__all__ = [
+    "SQUARED",
+    "Huber",
+    "Logistic",
+    "Loss",
+    "LossTerm",
+    "Parabola",
+    "Quantile",
+    "QuadraticLoss",
+    "Squared",
+]

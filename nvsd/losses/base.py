@@ -1,4 +1,4 @@
-"""What all losses share: values, the best constant, the conjugate, JSON text."""
+"""What all losses share: values, prox, conjugate, the best constant, JSON text."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nvsd.descriptions import class_names
+from nvsd.losses.roots import increasing_root
+from nvsd.tolerances import TINY
 
 Array = NDArray[np.float64]
 
@@ -27,10 +29,13 @@ class Loss(ABC):
         Name of the class in estimators and on the command line; "" if it has none there.
     measure : str
         Name of its mean over held-out data.
+    of_classes : bool
+        Whether y tells classes apart: −1 for the first, 1 for the second.
     """
 
     short_name: ClassVar[str] = ""
     measure: ClassVar[str]
+    of_classes: ClassVar[bool] = False
 
     @abstractmethod
     def pointwise(self, y: Array, F: Array) -> Array:
@@ -44,9 +49,66 @@ class Loss(ABC):
     def conjugate(self, y: Array, V: Array) -> Array:
         """ℓ*(y_i, v_i) = sup_f v_i f − ℓ(y_i, f), shaped like V; inf outside its domain."""
 
-    @abstractmethod
-    def origin(self, y: Array) -> float:
-        """The constant of least loss; it is subtracted from y first and added to predictions."""
+    def second_derivative(self, y: Array, F: Array) -> Array:
+        """∂²ℓ/∂f_i², shaped like F; 0 at kinks and where the loss is straight."""
+        raise NotImplementedError(f"{type(self).__name__} has no second derivative")
+
+    def prox(self, y: Array, W: Array, step: Array | float) -> Array:
+        """argmin_t step ℓ(y_i, t) + ½ (t − w_i)², shaped like W.
+
+        The root of t − w + step ℓ'(t), which increases; it lies between w and w − step ℓ'(w).
+        """
+
+        def equation(T: Array) -> tuple[Array, Array]:
+            slope = 1.0 + step * self.second_derivative(y, T)
+            return T - W + step * self.gradient(y, T), slope
+
+        ends = W, W - step * self.gradient(y, W)
+        return increasing_root(equation, np.minimum(*ends), np.maximum(*ends))
+
+    def prox_slope(self, y: Array, T: Array, step: Array | float) -> Array:
+        """The derivative of the prox in w, where its value is T."""
+        return np.asarray(1.0 / (1.0 + step * self.second_derivative(y, T)))
+
+    def level(self, y: Array, W: Array, weights: Array | None = None) -> Array:
+        """The c with ℓ'(y_i, w_i + c) = 0, shaped like W; only an average of it has to exist.
+
+        The best constant for predictions W lies between the least and the largest of a row.
+        """
+        return y - W
+
+    def best_constant(self, y: Array, W: Array, weights: Array | None = None) -> Array:
+        """The c of each row of W that minimises Σ_i ω_i ℓ(y_i, w_i + c), (k, 1)."""
+        share = np.ones(len(y)) if weights is None else weights
+
+        def equation(c: Array) -> tuple[Array, Array]:
+            slope = self.second_derivative(y, W + c) @ share
+            return (self.gradient(y, W + c) @ share)[:, None], np.maximum(slope, TINY)[:, None]
+
+        levels = self.level(y, W, share)
+        return increasing_root(
+            equation, levels.min(axis=1, keepdims=True), levels.max(axis=1, keepdims=True)
+        )
+
+    def origin(self, y: Array, weights: Array | None = None) -> float:
+        """The constant of least loss."""
+        return float(self.best_constant(y, np.zeros((1, len(y))), weights)[0, 0])
+
+    def feasible(self, y: Array, V: Array) -> Array:
+        """The v that are nearest to V in the domain of the conjugate."""
+        return V
+
+    def typical_curvature(self, y: Array) -> float:
+        """The second derivative c > 0 of a parabola of the same scale.
+
+        Where the loss is not quadratic, S1 has (c/2n) Σ_i (f_i − t_i)² in its place, with targets
+        t that change. Any c gives the same minimiser; a good one saves iterations.
+        """
+        return 1.0
+
+    def bound(self, y: Array) -> Loss:
+        """The loss with all of its constants known, for this y."""
+        return self
 
     def value(self, y: Array, F: Array) -> Array:
         """The mean over the samples."""
@@ -76,7 +138,7 @@ class QuadraticLoss(Loss):
 
     A representation needs only c: the objective without the penalty is ½θᵀAθ − bᵀθ + const with
     A = 2νI + (c/n)ΦᵀΦ and b = (c/n)Φᵀy, and its minimiser in the RKHS solves (K + shift I)α = y,
-    with residuals y − f = shift α.
+    with residuals y − f = shift α. The constant `origin` is subtracted from y before fitting.
     """
 
     @property
@@ -96,9 +158,22 @@ class QuadraticLoss(Loss):
         """c(f − y)."""
         return np.asarray(self.curvature * (F - y))
 
+    def second_derivative(self, y: Array, F: Array) -> Array:
+        """The constant c."""
+        return np.full_like(F, self.curvature)
+
     def conjugate(self, y: Array, V: Array) -> Array:
         """vy + v²/(2c)."""
         return np.asarray(V * y + V * V / (2.0 * self.curvature))
+
+    def prox(self, y: Array, W: Array, step: Array | float) -> Array:
+        """(w + step c y) / (1 + step c)."""
+        pull = step * self.curvature
+        return np.asarray((W + pull * y) / (1.0 + pull))
+
+    def typical_curvature(self, y: Array) -> float:
+        """The constant c."""
+        return self.curvature
 
     def value(self, y: Array, F: Array) -> Array:
         """(c/2n)‖f − y‖²."""
@@ -109,6 +184,19 @@ class QuadraticLoss(Loss):
         squares = R @ R if R.ndim == 1 else np.einsum("...i,...i->...", R, R)
         return np.asarray(0.5 * self.curvature * squares / R.shape[-1])
 
-    def origin(self, y: Array) -> float:
+    def origin(self, y: Array, weights: Array | None = None) -> float:
         """The mean."""
-        return float(y.mean())
+        return float(y.mean()) if weights is None else float(np.average(y, weights=weights))
+
+
+@dataclass(frozen=True)
+class Parabola(QuadraticLoss):
+    """ℓ(y, f) = (c/2) (f − y)²: what takes the place of another loss in S1."""
+
+    measure: ClassVar[str] = "mean squared error"
+    c: float = 2.0
+
+    @property
+    def curvature(self) -> float:
+        """The field c."""
+        return self.c

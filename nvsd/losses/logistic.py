@@ -1,0 +1,62 @@
+"""The logistic loss of two classes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, xlogy
+
+from nvsd.losses.base import Loss
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Logistic(Loss):
+    """ℓ(y, f) = log(1 + exp(−y f)) with y = 1 for the second class and −1 for the first.
+
+    f is the logarithm of the odds of the second class, in the order of sorted labels: its
+    probability is 1 / (1 + exp(−f)). For more than two classes, one path is computed for each class
+    against all others.
+    """
+
+    short_name: ClassVar[str] = "logistic"
+    measure: ClassVar[str] = "log-loss"
+    of_classes: ClassVar[bool] = True
+
+    def pointwise(self, y: Array, F: Array) -> Array:
+        """log(1 + exp(−yf)), without overflow."""
+        return np.asarray(np.logaddexp(0.0, -y * F))
+
+    def gradient(self, y: Array, F: Array) -> Array:
+        """−y / (1 + exp(yf))."""
+        return np.asarray(-y * expit(-y * F))
+
+    def second_derivative(self, y: Array, F: Array) -> Array:
+        """p(1 − p), with the probability p."""
+        return np.asarray(expit(F) * expit(-F))
+
+    def conjugate(self, y: Array, V: Array) -> Array:
+        """m log m + (1 − m) log(1 − m) with m = −yv in [0, 1]."""
+        m = -y * V
+        inside = (m >= 0) & (m <= 1)
+        m = np.clip(m, 0.0, 1.0)
+        return np.where(inside, xlogy(m, m) + xlogy(1 - m, 1 - m), np.inf)
+
+    def feasible(self, y: Array, V: Array) -> Array:
+        """With −yv in [0, 1]."""
+        return np.asarray(-y * np.clip(-y * V, 0.0, 1.0))
+
+    def level(self, y: Array, W: Array, weights: Array | None = None) -> Array:
+        """The c at which the probability is the share of the second class."""
+        share = float(np.average(y > 0, weights=weights))
+        if not 0 < share < 1:
+            raise ValueError("y holds one class only; give samples of two classes.")
+        return np.asarray(np.log(share / (1 - share)) - W)
+
+    def typical_curvature(self, y: Array) -> float:
+        """The largest second derivative."""
+        return 0.25

@@ -1,0 +1,76 @@
+"""The quantile loss, also called pinball or check loss."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nvsd.data.checks import is_number
+from nvsd.losses.base import Loss
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Quantile(Loss):
+    """ℓ(y, f) = q(y − f) if f ≤ y, and (1 − q)(f − y) beyond.
+
+    Its minimiser estimates the q-quantile of y given x. With q = .5 it is half the absolute
+    deviation: the median.
+
+    Parameters
+    ----------
+    q : float
+        In (0, 1).
+    """
+
+    q: float = 0.5
+    short_name: ClassVar[str] = "quantile"
+    measure: ClassVar[str] = "mean quantile loss"
+
+    def __post_init__(self) -> None:
+        if not is_number(self.q) or not 0 < self.q < 1:
+            raise ValueError(f"q = {self.q!r} is not allowed; give a number between 0 and 1.")
+        object.__setattr__(self, "q", float(self.q))
+
+    def pointwise(self, y: Array, F: Array) -> Array:
+        """The larger of q(y − f) and (1 − q)(f − y)."""
+        return np.maximum(self.q * (y - F), (1.0 - self.q) * (F - y))
+
+    def gradient(self, y: Array, F: Array) -> Array:
+        """−q below y, 1 − q above, 0 at y."""
+        return np.where(F < y, -self.q, np.where(F > y, 1.0 - self.q, 0.0))
+
+    def conjugate(self, y: Array, V: Array) -> Array:
+        """vy for v in [−q, 1 − q]."""
+        return np.where((V >= -self.q) & (V <= 1.0 - self.q), V * y, np.inf)
+
+    def feasible(self, y: Array, V: Array) -> Array:
+        """With v in [−q, 1 − q]."""
+        return np.clip(V, -self.q, 1.0 - self.q)
+
+    def prox(self, y: Array, W: Array, step: Array | float) -> Array:
+        """Towards y by step q or step (1 − q), but not beyond it."""
+        return np.asarray(W - np.clip(W - y, -step * self.q, step * (1.0 - self.q)))
+
+    def prox_slope(self, y: Array, T: Array, step: Array | float) -> Array:
+        """0 at y, where the prox stays; 1 elsewhere."""
+        return np.where(y == T, 0.0, 1.0)
+
+    def best_constant(self, y: Array, W: Array, weights: Array | None = None) -> Array:
+        """The q-quantile of y − w."""
+        R = y - W
+        order = np.argsort(R, axis=1, kind="stable")
+        share = np.ones(len(y)) if weights is None else weights
+        total = np.cumsum(share[order], axis=1)
+        first = (total < self.q * total[:, -1:]).sum(axis=1, keepdims=True)
+        place = np.minimum(first, len(y) - 1)
+        return np.take_along_axis(np.take_along_axis(R, order, axis=1), place, axis=1)
+
+    def typical_curvature(self, y: Array) -> float:
+        """Slope over spread: the loss of a deviation of the usual size is that of a parabola."""
+        spread = float(np.median(np.abs(y - np.median(y)))) or float(y.std()) or 1.0
+        return 1.0 / spread
