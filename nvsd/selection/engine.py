@@ -1,4 +1,4 @@
-"""`select` by the engine: rank, judge in folds, refit; no kernel, width or penalty to choose."""
+"""`select` by the engine: rank, judge in folds, refit. It needs no kernel, width or penalty."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from nvsd.tolerances import TINY
 
 METHOD = "anova"
 RULES = ("smallest", "min")
-# The fit on all inputs predicts where its error is 5 % less: a refit of a set gains about that.
+# All inputs are used to predict if their error is 5 % less: the refit of a set gains about as much.
 ALL_BETTER = 0.95
-LARGER_BETTER = 0.97  # and a larger set where its error is 3 % less
+LARGER_BETTER = 0.97  # another set is used to predict if its error is 3 % less
 
 
 class Question(NamedTuple):
@@ -37,14 +37,14 @@ class Question(NamedTuple):
     groups : tuple of str or None
         The group of each input.
     keep : sequence
-        Inputs that are always in.
+        Inputs that are always selected.
     k : int or None
-        How many units to select.
+        The number of units to select.
     rule : {"smallest", "min"}
     fdr : float or None
-        The false discovery rate at which units are kept, instead of the rule.
+        The false discovery rate at which units are selected, instead of by the rule.
     p_values : bool
-        Whether to test the units at once.
+        Whether to test the units now, not only when p-values are used.
     """
 
     data: JudgedRows
@@ -65,24 +65,24 @@ class Question(NamedTuple):
 
     @property
     def decides(self) -> str:
-        """What decides on the set: a rate, a number, or the rule."""
+        """What decides on the set: "fdr", "k", or the rule."""
         if self.fdr is not None:
             return "fdr"
         return self.rule if self.k is None else "k"
 
     @property
     def tests(self) -> bool:
-        """Whether units are tested at once."""
+        """Whether units are tested now."""
         return self.p_values or self.fdr is not None
 
 
 def select_by_engine(question: Question) -> Selection:
-    """Which inputs y depends on: the set that explains, and the fit that predicts."""
+    """The inputs that y depends on: the set that explains y, and the fit that predicts it."""
     structure = _structure(question)
     data, steps = question.data, len(question.data.splits) + 2 + question.tests
     with progress_bar(question.progress, steps, "select", "step") as tick:
         with threadpool_limits(1):
-            # In units of its own: the race is in single precision.
+            # y is scaled to unit variance, because the race is in single precision.
             unit = float(data.y.std()) or 1.0
             rows = np.arange(data.n_train)
             folds, ranking = rank_in_folds(
@@ -96,7 +96,7 @@ def select_by_engine(question: Question) -> Selection:
         kept = None if question.fdr is None else _kept(question, structure, tests)
         chosen = _chosen(judged, question, kept)
         support = structure.support(ranking, chosen.size) if kept is None else kept
-        # Threads of BLAS pay for sums over many rows only.
+        # BLAS threads save time only in sums over many rows.
         with threadpool_limits(None if data.n_source > MANY_ROWS else 1):
             explains = _refit(question, ranking, support)
             predicts, uses = _predictor(question, structure, ranking, judged, chosen, explains)
@@ -126,7 +126,7 @@ def _evidence(question: Question, structure: Structure, folds: list[Fold]) -> Ev
 
 
 def _kept(question: Question, structure: Structure, tests: xr.Dataset | None) -> Mask:
-    """The inputs of the units that are kept at the false discovery rate asked for."""
+    """The inputs of the units that pass at the false discovery rate, or that are always kept."""
     assert tests is not None
     assert question.fdr is not None
     names = tests["feature" if question.groups is None else "group"].values.tolist()
@@ -152,8 +152,8 @@ def _structure(question: Question) -> Structure:
         keep[units[place]] = True
     if question.k is not None and not keep.sum() <= question.k <= len(keep):
         raise ValueError(
-            f"k = {question.k} is not allowed; give from {int(keep.sum())}, the inputs that are "
-            f"kept, to {len(keep)}."
+            f"k = {question.k} is not allowed; give from {int(keep.sum())}, the number of those in "
+            f"keep, to {len(keep)}."
         )
     return Structure(units, keep)
 
@@ -165,7 +165,7 @@ def _chosen(judged: Judged, question: Question, kept: Mask | None) -> Chosen:
         labels = question.features if question.groups is None else question.groups
         size = len({label for label, on in zip(labels, kept, strict=True) if on})
     if size is not None:
-        # A size that was not judged has the error of the nearest one.
+        # A size that was not judged gets the error of the nearest one.
         position = int(np.argmin(np.abs(np.array(judged.sizes) - size)))
         return Chosen(position, size, float(errors[position]))
     position = judged.smallest() if question.rule == "smallest" else int(np.argmin(judged.loss))
@@ -214,7 +214,7 @@ def _history(
     selected: Mask,
     tests: xr.Dataset | None,
 ) -> xr.Dataset:
-    """Every size with its error, what the rule compared, and the tests if they were made."""
+    """Every size with its error, the differences that the rule compared, and the tests if made."""
     sizes, chosen_at = list(judged.sizes), chosen.position
     if chosen.size not in sizes:
         sizes[chosen_at] = chosen.size
@@ -264,21 +264,21 @@ def _of_inputs(tests: xr.Dataset, structure: Structure, grouped: bool) -> dict[s
 
 
 def _reason(question: Question, mean: Array, se: Array, sizes: list[int], chosen: int) -> str:
-    """What the rule did, as a sentence."""
+    """Why this set was chosen, as a sentence."""
     best = int(np.argmin(mean))
     least = f"{_the_set(sizes[best])} has the least error"
     if question.fdr is not None:
-        which = "these pass" if sizes[chosen] else "no input passes"
+        which = "the selected inputs pass" if sizes[chosen] else "no input passes"
         return f"{which} the tests at a false discovery rate of {question.fdr:g}; {least}"
     if question.k is not None:
         least = least if best != chosen else "this set has the least error"
-        return f"as many as were asked for; {least}"
+        return f"this number was requested; {least}"
     if chosen == best:
         return least
     z = mean[chosen] / max(float(se[chosen]), TINY)
     return (
-        f"{least}, and {_the_set(sizes[chosen])} is the smallest that the errors cannot tell from "
-        f"it: {z:.1f} standard errors apart"
+        f"{least}, and {_the_set(sizes[chosen])} is the smallest whose error is not clearly "
+        f"larger: the difference is {z:.1f} standard errors"
     )
 
 
