@@ -88,7 +88,7 @@ def _path(
     return [
         (float(tau), norms)
         for points in solved.points
-        for tau, norms in zip(points.tau, split_norms(points), strict=True)
+        for tau, norms in zip(points.tau, split_norms(solved.problem, points), strict=True)
     ]
 
 
