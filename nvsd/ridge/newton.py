@@ -26,6 +26,7 @@ from scipy.linalg import solve_triangular
 
 from nvsd.linalg import cholesky, cholesky_solve, half_solve, pivoted_cholesky
 from nvsd.losses import Loss
+from nvsd.ridge.dense import RidgeFit
 from nvsd.tolerances import TINY
 
 Array = NDArray[np.float64]
@@ -67,12 +68,12 @@ class Features:
         return cls(R, pivots, R[pivots])
 
     @classmethod
-    def of_sections(cls, C: Array, W: Array) -> Features:
+    def of_sections(cls, C: Array, W: Array, most: int | None = None) -> Features:
         """From the kernel between rows and points, and between points."""
-        R, pivots = pivoted_cholesky(np.array(W, dtype=float, order="C"))
-        corner = R[pivots]
-        Phi = solve_triangular(corner, C[:, pivots].T.astype(float), lower=True).T
-        return cls(np.ascontiguousarray(Phi), pivots, corner)
+        points = cls.of_kernel(W, most)
+        corner, C = points.corner, C[:, points.pivots].T.astype(float)
+        Phi = solve_triangular(corner, C, lower=True).T if len(corner) else C.T
+        return cls(np.ascontiguousarray(Phi), points.pivots, corner)
 
     def coefficients(self, theta: Array, size: int) -> Array:
         """α of f − c = Σ_j α_j k(x_j, ·) over `size` points; 0 beside the pivots."""
@@ -80,6 +81,22 @@ class Features:
         if len(self.pivots):
             alpha[self.pivots] = solve_triangular(self.corner, theta, trans="T", lower=True)
         return alpha
+
+
+@dataclass(frozen=True, eq=False)
+class SeveralFits(RidgeFit):
+    """Several functions of one kernel and the same points, a constant each; `mean` is 0."""
+
+    constants: Array = field(default_factory=lambda: np.zeros(1))
+
+    def predict(self, X_new: Array) -> Array:
+        """All of them at new points, (c, m)."""
+        return super().predict(X_new) + self.constants[:, None]
+
+    def of(self, k: int) -> RidgeFit:
+        """One of them."""
+        alpha, mean = self.alpha[k : k + 1], float(self.constants[k])
+        return RidgeFit(self.kernel, self.X, self.features, self.nus[k : k + 1], alpha, mean)
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,12 +17,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nvsd.data.checks import check_flag, check_non_negative, check_seed
-from nvsd.data.sources import rows_of
 from nvsd.kernels import Kernel
+from nvsd.losses import Loss
 from nvsd.penalties import Groups, Penalty
 from nvsd.progress import progress_bar
 from nvsd.selection.candidates import Candidate, Method, judge
-from nvsd.selection.engine import METHOD, RULES, Question, select_by_engine
+from nvsd.selection.engine import (
+    METHOD,
+    RULES,
+    Question,
+    refuse_given,
+    refuse_of_engine,
+    select_by_engine,
+)
 from nvsd.selection.inputs import (
     Inputs,
     check_rate,
@@ -32,8 +39,10 @@ from nvsd.selection.inputs import (
     make_task,
 )
 from nvsd.selection.pooling import POOLED, default_methods, pool
+from nvsd.selection.procedures import procedure_of
 from nvsd.selection.result import Refit, Selection, history
 from nvsd.selection.subsamples import stability
+from nvsd.selection.targets import target_of
 from nvsd.selection.task import Task
 from nvsd.selection.widths import with_widths
 
@@ -53,6 +62,7 @@ def select(
     y: ArrayLike | None = None,
     *,
     method: str = "auto",
+    loss: str | Loss | None = None,
     kernel: Kernel | None = None,
     groups: Groups | None = None,
     penalty: Penalty | None = None,
@@ -80,10 +90,11 @@ def select(
 
         f_S = argmin (1/n) Σ_i (y_i − f(x_i))² + ν ‖f‖²   over the f that depend on S only,
 
-    by its mean squared error on held-out data. By default there is nothing else to say: the inputs
-    are ranked by their effect on a reweighted ANOVA kernel ridge, the whole procedure is repeated
-    in every fold, the empty set competes, and the smallest set wins that the errors cannot tell
-    from the best.
+    by its mean squared error on held-out data, or with another loss by that in the place of
+    squares, f with a free constant. By default there is nothing else to say: the inputs are ranked
+    by their effect on a reweighted ANOVA kernel ridge, the whole procedure is repeated in every
+    fold, the empty set competes, and the smallest set wins that the errors cannot tell from the
+    best.
 
     Parameters
     ----------
@@ -92,7 +103,8 @@ def select(
         map, a Dask array, or an iterable of blocks (X, y): a sample of the rows ranks and judges,
         and the last fit sums over all of them in one pass.
     y : (n,) array
-        The target; centred inside.
+        The target: numbers, or labels of classes. Text, booleans and pandas categories are labels
+        by themselves. Whole numbers, 0 and 1 too, are numbers unless loss="logistic" is given.
     method : str
         Which candidates there are. "auto" is "anova", or "pool" if a kernel, penalty, nu, widths,
         nus, value_points, width_per_input or one of its rules is given:
@@ -108,6 +120,10 @@ def select(
         - "adaptive": the same on several paths, each with weights from the one before;
         - "stability": what most of the halves of the samples select;
         - "pool": several of these, compared on the same data.
+    loss : {"squared", "huber", "quantile", "logistic"} or Loss, optional
+        With "anova". By default squares, or "logistic" for labels: sets are then judged by log-loss
+        in folds that keep the shares of the classes. Several classes are fitted one against the
+        rest, and their probabilities divided by their sum.
     kernel : Kernel, optional
         By default Gaussian, its width the median distance to the 20 nearest neighbours.
     groups : sequence or mapping, optional
@@ -171,7 +187,7 @@ def select(
 
     Returns
     -------
-    Selection
+    Selection or, for classes, ClassSelection
 
     Examples
     --------
@@ -191,20 +207,22 @@ def select(
         "width_per_input": width_per_input or None, "value_points": value_points,
         "nu": None if nu == NU else nu,
     }  # fmt: skip
-    if method == "auto":
-        pooled = options or rule in POOL_RULES or any(v is not None for v in given.values())
-        method = "pool" if pooled else METHOD
+    pooled = options or rule in POOL_RULES or any(v is not None for v in given.values())
+    method = ("pool" if pooled else METHOD) if method == "auto" else method
     check_flag("standardize", standardize)
     check_non_negative("nu", nu)
+    target = target_of(X, y, loss)
     if method == METHOD:
-        _refuse_given(given | options)
+        refuse_given(given | options)
         seed, allowed = check_seed(random_state), check_rule(rule, RULES)
-        data = judged_rows(rows_of(X, y, progress), validation, cv, seed)
+        rows, pair = target.rows(X, progress), target.validation(validation)
+        data = judged_rows(rows, pair, cv, seed, target.classes is not None)
         labels = group_labels(groups, data.features)
         at_once, level = check_flag("p_values", p_values), check_rate(fdr, k)
         question = Question(data, labels, keep, k, allowed, level, at_once, seed, n_jobs, progress)
-        return select_by_engine(question)
-    _refuse_of_engine(method, bool(keep) or k is not None or fdr is not None or p_values)
+        return select_by_engine(question, procedure_of(target, data, seed))
+    asked = bool(keep) or k is not None or fdr is not None or p_values
+    refuse_of_engine(method, asked, target.loss)
     task, inputs = make_task(
         X,
         y,
@@ -225,24 +243,6 @@ def select(
     if width_per_input:
         task.kernel.widened(1.0)  # a kernel without a width is refused now, not at the end
     return _by_candidates(task, inputs, method, options, width_per_input, progress)
-
-
-def _refuse_given(given: dict[str, Any]) -> None:
-    """The engine has its own kernels: what it cannot honour, it refuses."""
-    names = [name for name, value in given.items() if value is not None]
-    if names:
-        raise ValueError(
-            f"method = {METHOD!r} does not take {', '.join(names)}; leave that out, or give "
-            "method='pool'."
-        )
-
-
-def _refuse_of_engine(method: str, given: bool) -> None:
-    """What only the engine can honour."""
-    if given:
-        raise ValueError(
-            f"method = {method!r} does not take keep, k, fdr or p_values; give method={METHOD!r}."
-        )
 
 
 def _by_candidates(
