@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -106,6 +106,7 @@ class Judged:
     sizes: list[int]
     errors: Array
     all_inputs: Array
+    slight: ClassVar[float] = SLIGHT
 
     def times(self, factor: float) -> Judged:
         """The same with errors in other units."""
@@ -149,7 +150,7 @@ class Judged:
         best = int(np.argmin(mean))
         if best == 0 or z[0] <= EMPTY_Z:
             return 0
-        needed = np.where(mean <= SLIGHT * loss[best], SLIGHT_Z, SIZE_Z)
+        needed = np.where(mean <= self.slight * loss[best], SLIGHT_Z, SIZE_Z)
         return next(j for j in range(1, len(z)) if j == best or z[j] <= needed[j])
 
 

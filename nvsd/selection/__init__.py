@@ -35,7 +35,6 @@ from nvsd.selection.inputs import (
     check_rate,
     check_rule,
     group_labels,
-    judged_rows,
     make_task,
 )
 from nvsd.selection.pooling import POOLED, default_methods, pool
@@ -215,8 +214,7 @@ def select(
     if method == METHOD:
         refuse_given(given | options)
         seed, allowed = check_seed(random_state), check_rule(rule, RULES)
-        rows, pair = target.rows(X, progress), target.validation(validation)
-        data = judged_rows(rows, pair, cv, seed, target.classes is not None)
+        data = target.judged(X, validation, cv, seed, progress)
         labels = group_labels(groups, data.features)
         at_once, level = check_flag("p_values", p_values), check_rate(fdr, k)
         question = Question(data, labels, keep, k, allowed, level, at_once, seed, n_jobs, progress)

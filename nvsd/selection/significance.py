@@ -25,7 +25,7 @@ from nvsd.losses import Loss
 from nvsd.penalties import Groups
 from nvsd.progress import progress_bar
 from nvsd.results.schema import GROUP_SIGNIFICANCE, SIGNIFICANCE, library_version, text
-from nvsd.selection.inputs import JudgedRows, group_labels, judged_rows
+from nvsd.selection.inputs import JudgedRows, group_labels
 from nvsd.selection.targets import Target, aim_of, target_of
 from nvsd.selection.task import Array
 
@@ -257,7 +257,7 @@ def significance(
         raise ValueError("repeats draws folds anew; give a number of folds as cv, or repeats=1.")
     target = target_of(X, y, loss)
     classes = target.classes is not None
-    data = judged_rows(target.rows(X, progress), None, cv, seed, classes)
+    data = target.judged(X, None, cv, seed, progress)
     labels = group_labels(groups, data.features)
     with progress_bar(progress, repeats * len(data.splits), "fits", "fold") as tick:
         parts = []

@@ -13,7 +13,7 @@ from nvsd.data.sources import rows_of
 from nvsd.descriptions import by_name, short_names
 from nvsd.engine.aims import Aim
 from nvsd.losses import Logistic, Loss, QuadraticLoss
-from nvsd.selection.inputs import JudgedRows
+from nvsd.selection.inputs import JudgedRows, judged_rows
 
 Array = NDArray[np.float64]
 
@@ -35,17 +35,18 @@ class Target(NamedTuple):
     loss: Loss | None = None
     classes: NDArray[Any] | None = None
 
-    def rows(self, X: Any, progress: bool | None) -> Rows:
-        """The samples with this target."""
+    def judged(
+        self, X: Any, validation: Any, cv: Any, seed: int, progress: bool | None
+    ) -> JudgedRows:
+        """The samples with this target, and which of them judge."""
         if isinstance(X, Rows) and self.y is not None:
-            return X.with_target(self.y)
-        return rows_of(X, self.y, progress)
-
-    def validation(self, pair: Any) -> Any:
-        """Validation data, with labels as numbers of classes."""
-        if self.classes is None or not isinstance(pair, tuple | list) or len(pair) != 2:
-            return pair
-        return pair[0], codes_in(self.classes, pair[1])
+            rows: Rows = X.with_target(self.y)
+        else:
+            rows = rows_of(X, self.y, progress)
+        pair = isinstance(validation, tuple | list) and len(validation) == 2
+        if self.classes is not None and pair:
+            validation = validation[0], codes_in(self.classes, validation[1])
+        return judged_rows(rows, validation, cv, seed, self.classes is not None)
 
 
 def loss_names() -> dict[str, type[Loss]]:
