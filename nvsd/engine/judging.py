@@ -106,7 +106,7 @@ class Judged:
     sizes: list[int]
     errors: Array
     all_inputs: Array
-    slight: ClassVar[float] = SLIGHT
+    size_z: ClassVar[float] = SIZE_Z
 
     def times(self, factor: float) -> Judged:
         """The same with errors in other units."""
@@ -150,7 +150,7 @@ class Judged:
         best = int(np.argmin(mean))
         if best == 0 or z[0] <= EMPTY_Z:
             return 0
-        needed = np.where(mean <= self.slight * loss[best], SLIGHT_Z, SIZE_Z)
+        needed = np.where(mean <= SLIGHT * loss[best], SLIGHT_Z, self.size_z)
         return next(j for j in range(1, len(z)) if j == best or z[j] <= needed[j])
 
 

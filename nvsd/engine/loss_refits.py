@@ -32,6 +32,8 @@ TRIALS = 4  # kernels that the loss chooses among
 PER_TARGET = 3  # of them, those that a target may propose
 FIRST_LAM = 0.1  # from which its search starts
 TRIAL_CLOSE = 1e-5  # accuracy of a trial, in losses of the best constant
+TRIAL_ROUNDED = 0.05  # share of the spread of y within which kinks of its loss are rounded
+ROUNDED = 0.01  # the same of the last fit
 
 
 def refit_by(
@@ -103,7 +105,8 @@ def _chosen(X: Array, aim: Aim, kernels: list[Kernel]) -> tuple[Kernel, list[flo
     trials: list[tuple[float, int, list[float]]] = []
     for number, kernel in enumerate(kernels):
         features = Features.of_kernel(blocks.K(kernel, X))
-        fits = [_fit(features, aim, k, FIRST_LAM, TRIAL_CLOSE) for k in range(len(aim.targets))]
+        given = (FIRST_LAM, TRIAL_CLOSE, TRIAL_ROUNDED)
+        fits = [_fit(features, aim, k, *given) for k in range(len(aim.targets))]
         trials.append((sum(fit.error for _, fit in fits), number, [lam for lam, _ in fits]))
     _, best, lams = min(trials)
     return kernels[best], lams
@@ -131,12 +134,12 @@ def _on_all(
 
 
 def _fit(
-    features: Features, aim: Aim, k: int, lam: float, tol: float = CLOSE
+    features: Features, aim: Aim, k: int, lam: float, tol: float = CLOSE, rounded: float = ROUNDED
 ) -> tuple[float, LossFit]:
     """λ and the fit of one target; a constant where it is the same in all rows."""
     y = aim.targets[k]
     if np.ptp(y):
-        return LossProblem(features.Phi, y, aim.loss, tol=tol).best(lam)
+        return LossProblem(features.Phi, y, aim.loss, tol=tol, rounded=rounded).best(lam)
     f, theta = np.full(len(y), aim.origin[k]), np.zeros(features.Phi.shape[1])
     costs = aim.loss.pointwise(y, f)
     return lam, LossFit(theta, float(aim.origin[k]), 1.0, f, f, costs, float(costs.mean()))

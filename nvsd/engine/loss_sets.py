@@ -26,6 +26,7 @@ SECTIONS = 400  # kernel sections of a fit that judges: more take longer, and lo
 # `loss_judging`: log-losses fall by up to 2 %.
 SCALES = (1.0, 0.3)
 CLOSE = 1e-6  # accuracy of a fit that judges, in losses of the best constant
+ROUNDED = 0.05  # share of the spread of y within which kinks of its loss are rounded
 
 
 class LossLoo(LooFit):
@@ -92,7 +93,9 @@ def _fitted(learned: Learned, loss: Loss, base: SetFit, lam: float) -> SetFit:
     for scale in SCALES if base.order != 1 else SCALES[:1]:
         eta = scale * base.round.eta
         features = _features(learned, base.units, base.inputs, eta, base.order)
-        lam, fit = LossProblem(features.Phi, learned.target, loss, tol=CLOSE).best(lam)
+        lam, fit = LossProblem(features.Phi, learned.target, loss, tol=CLOSE, rounded=ROUNDED).best(
+            lam
+        )
         alpha = features.coefficients(fit.theta, len(base.units.Phi))
         loo = LossLoo(alpha, fit.constant, lam, fit.costs)
         found.append(replace(base, round=Round(eta, base.round.effect, loo, None)))

@@ -36,7 +36,7 @@ STEPS = 100  # Newton takes 4 to 8; reweighting converges linearly
 HALVINGS = 40
 DESCENT = 1e-4  # of the fall that the slope promises: less is not enough of a step
 CLOSE = 1e-9  # promised fall, in losses of the best constant, at which a fit is done
-ROUNDED = 1e-3  # of the spread of y: kinks are rounded within
+ROUNDED = 1e-3  # share of the spread of y within which kinks are rounded
 FLATTEST = 1e-9  # of the usual curvature: where a loss is straight, h is not quite 0
 LEAST_LEFT = 1e-4  # of 1 − h v: a row that decides its own prediction says little without itself
 WALK, FLAT = 8, 0.001  # half decades that λ may walk, and the share of the loss not worth a walk
@@ -144,6 +144,8 @@ class LossProblem:
         ω; ones by default.
     tol : float
         Promised fall of the objective, in losses of the best constant, at which a fit is done.
+    rounded : float
+        Kinks of the loss are rounded within this share of the spread of y; less takes more steps.
     """
 
     Phi: Array
@@ -151,6 +153,7 @@ class LossProblem:
     loss: Loss
     weights: Array = field(default_factory=lambda: np.ones(1))
     tol: float = CLOSE
+    rounded: float = ROUNDED
 
     @property
     def n(self) -> int:
@@ -169,7 +172,7 @@ class LossProblem:
 
     @cached_property
     def _width(self) -> float:
-        return ROUNDED * float(self.y.std())
+        return self.rounded * float(self.y.std())
 
     def _mean(self, f: Array) -> float:
         return float(np.mean(self.weights * self.loss.pointwise(self.y, f)))

@@ -52,9 +52,7 @@ def test_the_rise_is_that_of_the_changed_table(classes: int) -> None:
         changed = points.copy()
         changed[:, unit] = copy
         rises.append(target.costs(model.fit.predict(changed[110:]), known) - plain)
-    np.testing.assert_allclose(
-        model.rise(points, unit, drawn), np.mean(rises, axis=0), atol=5e-3
-    )
+    np.testing.assert_allclose(model.rise(points, unit, drawn), np.mean(rises, axis=0), atol=5e-3)
     assert not model.rise(points, np.array([], dtype=int), drawn).any()
 
 
