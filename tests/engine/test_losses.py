@@ -48,7 +48,7 @@ def test_probabilities_are_normalised_odds_and_a_row_of_shares(c: int) -> None:
     np.testing.assert_allclose(P, naive_probabilities(f, origin, 20))
     np.testing.assert_allclose(P.sum(axis=0), 1.0)
     sure = probabilities(np.full((c, 1), 800.0), origin, 20)
-    assert 0 < sure.min()
+    assert sure.min() > 0
     assert sure.max() < 1
 
 
@@ -130,7 +130,7 @@ def test_copies_of_an_input_are_predictions_with_other_values() -> None:
 
 
 def test_judging_by_losses_compares_them_as_they_are() -> None:
-    losses = np.abs(np.random.default_rng(0).standard_normal((50, 3))) + [1.0, 0.1, 0.1]
+    losses = np.abs(np.random.default_rng(0).standard_normal((50, 3))) + np.array([1, 0.1, 0.1])
     judged = JudgedLosses([0, 1, 2], losses, losses[:, 0])
     np.testing.assert_array_equal(judged.costs, losses)
     np.testing.assert_allclose(judged.loss, losses.mean(axis=0))

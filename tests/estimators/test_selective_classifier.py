@@ -91,7 +91,7 @@ def test_a_regressor_takes_a_robust_loss_but_no_loss_of_classes() -> None:
     fresh = rng.standard_normal((300, 5))
     error = np.sin(2 * fresh[:, 1]) + fresh[:, 3] - model.predict(fresh)
     assert np.sqrt(np.mean(error**2)) < 0.4
-    with pytest.raises(ValueError, match="use nvsd.SelectiveClassifier"):
+    with pytest.raises(ValueError, match=r"use nvsd\.SelectiveClassifier"):
         nvsd.SelectiveRegressor(loss=Logistic()).fit(X, y)
     with pytest.raises(ValueError, match="knows squares only"):
         nvsd.SelectiveRegressor("eliminate", loss="huber").fit(X, y)

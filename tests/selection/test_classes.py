@@ -195,7 +195,7 @@ def test_classes_without_a_pattern_select_nothing() -> None:
     assert found.predicts_with == "the shares of the classes"
     P = found.predict_proba(X)
     np.testing.assert_allclose(P[:, 1], np.mean(y == "yes"), atol=0.01)
-    classes, Q = predicted_classes(found.dataset(), X)
+    _, Q = predicted_classes(found.dataset(), X)
     np.testing.assert_allclose(Q, P, atol=1e-12)
 
 
@@ -249,7 +249,7 @@ def test_refusals() -> None:
         nvsd.select(X, np.arange(40.0), loss="huber", method="eliminate")
     with pytest.raises(ValueError, match="one class only"):
         nvsd.select(X, ["one"] * 40)
-    with pytest.raises(ValueError, match="loss = 'hinge' is unknown; give a loss of nvsd.losses"):
+    with pytest.raises(ValueError, match=r"loss = 'hinge' is unknown; give a loss of nvsd\.losses"):
         nvsd.select(X, y, loss="hinge")
     with pytest.raises(ValueError, match="numbers with fractions"):
         nvsd.select(X, np.linspace(0, 1, 40), loss="logistic")
