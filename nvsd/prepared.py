@@ -18,8 +18,9 @@ from nvsd.data.sources import rows_of
 from nvsd.kernels import Gaussian, Kernel
 from nvsd.kernels.widths import median_distance
 from nvsd.linalg import check_method
-from nvsd.losses import SQUARED, Loss
+from nvsd.losses import SQUARED, Loss, LossTerm, QuadraticLoss, loss_term, sample_weights
 from nvsd.representations import Problem, Representation, Request, choose
+from nvsd.solvers.split import SplitProblem
 from nvsd.tolerances import MEAN_ROUNDING
 
 Array = NDArray[np.float64]
@@ -35,6 +36,12 @@ class Prepared:
         Where the samples come from.
     loss : Loss
         The loss between f and y.
+    weights : (n,) array or None
+        Of the samples in the loss.
+    class_weight : mapping, "balanced" or None
+        Of the samples of each class.
+    labels : (n,) array or None
+        The classes that came with X, if the loss is of classes.
     max_memory : float or None
         Bytes that paths may use; None: the free memory of the machine.
     """
@@ -45,6 +52,9 @@ class Prepared:
     representation: Representation
     loss: Loss = SQUARED
     max_memory: float | None = None
+    weights: Array | None = None
+    class_weight: Any = None
+    labels: NDArray[Any] | None = None
 
     @property
     def X(self) -> Array:
@@ -69,7 +79,10 @@ class Prepared:
     @property
     def has_target(self) -> bool:
         """Whether y was given together with X."""
-        return self.rows.has_target
+        return self.rows.has_target or self.labels is not None
+
+    def _own_target(self) -> Any:
+        return self.rows.target() if self.labels is None else self.labels
 
     def problem(self, y: ArrayLike | None, center: bool) -> tuple[Problem, float]:
         """The problem for y, or for the y read with X; and the constant subtracted from y."""
@@ -78,12 +91,20 @@ class Prepared:
         own = self.representation.own_problem(center) if y is None else None
         if own is not None:
             return own
-        target = self.rows.target() if y is None else check_target(y, self.representation.n)
-        origin = self.loss.origin(target) if center else 0.0
+        n = self.representation.n
+        given = self._own_target() if y is None else y
+        if not isinstance(self.loss, QuadraticLoss):
+            term = loss_term(self.loss, given, n, self.weights, self.class_weight, center)
+            return SplitProblem(self.representation, term), 0.0
+        target = check_target(given, n)
+        origin = self.loss.origin(target, self.weights) if center else 0.0
         centred = target - origin
         if np.abs(centred).max() <= MEAN_ROUNDING * np.abs(target).max():
             centred = np.zeros_like(target)  # y is constant: this is the rounding of its mean
-        return self.representation.problem(centred), origin
+        if self.weights is None:
+            return self.representation.problem(centred), origin
+        term = LossTerm(self.loss, centred, self.weights, False)
+        return SplitProblem(self.representation, term), origin
 
 
 def prepare(
@@ -93,6 +114,8 @@ def prepare(
     kernel: Kernel | None = None,
     loss: Loss | None = None,
     nu: float = 1e-3,
+    sample_weight: ArrayLike | None = None,
+    class_weight: Any = None,
     standardize: bool = False,
     representation: str = "auto",
     value_points: Points | None = None,
@@ -118,10 +141,15 @@ def prepare(
         By default Gaussian; its width is the median distance to the 20 nearest neighbours, among
         the derivative points if there are landmarks.
     loss : Loss, optional
-        The loss between f and y; `nvsd.losses.Squared` by default.
+        The loss between f and y; `nvsd.losses.Squared` by default. Losses that are not quadratic
+        need all samples in memory.
     nu : float
         Weight ν ≥ 0 of the squared RKHS norm. Zero needs a polynomial kernel and no fewer samples
         than monomials.
+    sample_weight : (n,) array, optional
+        Positive weights of the samples in the loss; only their ratios matter.
+    class_weight : mapping or "balanced", optional
+        Weights of the classes as {label: weight}; "balanced" gives all classes the same total.
     standardize : bool
         Whether to centre the inputs and scale them to unit variance; constant inputs are only
         centred. Blocks are then read twice.
@@ -155,7 +183,11 @@ def prepare(
     loss = SQUARED if loss is None else loss
     if not isinstance(loss, Loss):
         raise ValueError(f"loss = {loss!r} is not a loss; give one of nvsd.losses.")
-    rows = rows_of(X, y, progress)
+    labels = y if loss.of_classes else None
+    if class_weight is not None and not loss.of_classes:
+        raise ValueError(f"class_weight was given, but {loss!r} is not a loss of classes.")
+    rows = rows_of(X, None if loss.of_classes else y, progress)
+    weights, curvature = _splitting(loss, rows, sample_weight)
     if check_flag("standardize", standardize):
         rows = rows.standardized()
     landmarks = None
@@ -170,11 +202,26 @@ def prepare(
         digest = None if landmarks is None else landmarks.digest
         problem = {"kernel": kernel.to_json(), "features": rows.features, "landmarks": digest}
         saved = Checkpoint(checkpoint, problem)
-    request = Request(rows, kernel, nu, loss, s1, landmarks, saved)
+    request = Request(rows, kernel, nu, loss, s1, landmarks, saved, curvature)
     kind = choose(request, representation, max_memory)
     with np.errstate(over="ignore", invalid="ignore"):  # values that are too large are refused
         made = kind.make(request)
-    return Prepared(rows, kernel, nu, made, loss, max_memory)
+    return Prepared(rows, kernel, nu, made, loss, max_memory, weights, class_weight, labels)
+
+
+def _splitting(loss: Loss, rows: Rows, given: Any) -> tuple[Array | None, float | None]:
+    """The weights, and the curvature of S1's parabola if S2 takes the loss; else None."""
+    if given is not None and rows.n is None:
+        raise ValueError("sample_weight needs all samples in memory; give X as an array.")
+    weights = sample_weights(given, rows.n or 0)
+    if isinstance(loss, QuadraticLoss) and weights is None:
+        return None, None
+    if not isinstance(rows, ArrayRows):
+        raise ValueError(
+            f"{loss!r} needs all samples in memory, but they come in blocks; give X as an array."
+        )
+    y = rows.target() if rows.has_target else None
+    return weights, loss.typical_curvature(y)
 
 
 def _kernel(kernel: Kernel | None, rows: Rows, landmarks: Landmarks | None) -> Kernel:

@@ -128,15 +128,17 @@ def check_non_negative(name: str, value: object) -> float:
     return float(value)  # type: ignore[arg-type]
 
 
-def check_target(y: ArrayLike, n: int) -> Array:
-    """Return y as n finite numbers."""
-    target = _real(y, "y")
+def check_target(y: ArrayLike, n: int, name: str = "y") -> Array:
+    """Return y, or something else of this name, as n finite numbers."""
+    target = _real(y, name)
     if target.ndim == 2 and target.shape[1] == 1:
         target = target[:, 0]
     if target.shape != (n,):
-        raise ValueError(f"y has shape {target.shape} for {n} rows of X; give one number per row.")
+        raise ValueError(
+            f"{name} has shape {target.shape} for {n} rows of X; give one number per row."
+        )
     if not np.isfinite(target).all():
-        raise ValueError("y holds NaN or infinite values; give finite numbers.")
+        raise ValueError(f"{name} holds NaN or infinite values; give finite numbers.")
     return target
 
 

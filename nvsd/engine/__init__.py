@@ -1,8 +1,14 @@
 """The selection engine: reweighted ANOVA kernel ridge, and the race that tunes it.
 
-`features` makes one small feature matrix per input, `kernel` the ANOVA kernel of them, `reweight`
-fits and weighs in rounds, `scan` looks for main effects, pairs and triples, `race` lets
-configurations compete on rows that their weights never saw, `ranking` ranks all inputs, `sets` fits
-the first few of them, `many` learns from more rows, and `judging` repeats all of it in folds. For
-the last fit, `forms` finds a kernel of the library, and `refits` fits it, by sums over many rows.
+- `features` makes one small feature matrix for each input;
+- `kernel` computes the ANOVA kernel of these features;
+- `reweight` fits, and computes new weights from the fit, in rounds;
+- `scan` looks for main effects, pairs and triples;
+- `race` compares configurations on rows that were not used to find their weights;
+- `ranking` ranks all inputs;
+- `sets` fits the first few inputs of a ranking;
+- `many` lets rankings and fits learn from more rows;
+- `judging` repeats all of this in every fold;
+- `forms` chooses a kernel of the library for the last fit;
+- `refits` makes the last fit; if there are many rows, by sums over them.
 """

@@ -19,11 +19,11 @@ from nvsd.tolerances import CONSTANT_INPUT, TINY
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-WINSOR = 3.0  # robust sds; the scale is the sd of the input clipped there: a uniform is untouched
-MIDDLE_HALF = 1.349  # width of the middle half of a standard normal: quartiles give a robust sd
-RANK = 1e-3  # share of the first eigenvalue below which others change no ranking (tuning problems)
-ROUGH_STEP = 0.4  # grid of the exponential kernel, which has no width to resolve
-ROUGH_RANK = 4.0  # times RANK: its eigenvalues fall slowly
+WINSOR = 3.0  # robust sds at which an input is clipped to find its scale; uniform inputs never are
+MIDDLE_HALF = 1.349  # interquartile range of a standard normal: that of an input gives a robust sd
+RANK = 1e-3  # share of the first eigenvalue: smaller ones changed no ranking of the tuning problems
+ROUGH_STEP = 0.4  # replaces the width in the grid of the exponential kernel, a mixture of widths
+ROUGH_RANK = 4.0  # times RANK for the exponential kernel: its eigenvalues fall slowly
 GRID_PER_WIDTH = 2.0  # landmarks per width: the Nyström error is then under 1e-3
 
 
@@ -31,7 +31,8 @@ GRID_PER_WIDTH = 2.0  # landmarks per width: the Nyström error is then under 1e
 class Base:
     """The kernel of one input: a width in standard deviations, and a share of a linear kernel.
 
-    `rough` means an exponential kernel, a mixture of all widths: for steps beside slopes.
+    With `rough` the kernel is exponential, a mixture of all widths. It suits functions with both
+    steps and slopes.
     """
 
     width: float
@@ -44,14 +45,14 @@ Bases = tuple[Base, ...]
 
 @dataclass(frozen=True, eq=False)
 class Scaler:
-    """Location and scale of each input: robust, so that a few far values do not set them."""
+    """Robust location and scale of each input: a few extreme values do not determine them."""
 
     centre: Array
     scale: Array
 
     @classmethod
     def fit(cls, X: Array) -> Scaler:
-        """From the rows of X; a constant input has scale 1."""
+        """Fit to the rows of X; a constant input has scale 1."""
         low, centre, high = np.quantile(X, (0.25, 0.5, 0.75), axis=0)
         spread, sd = (high - low) / MIDDLE_HALF, X.std(axis=0)
         spread = np.where(spread > 1e-9 * (sd + TINY), spread, sd)
@@ -70,15 +71,16 @@ class Scaler:
 
 
 def profile(u: Array, width: float, rough: bool) -> Array:
-    """Gaussian, or exponential."""
+    """The profile of the kernel at the differences u: exponential if rough, else Gaussian."""
     return np.asarray(np.exp(-np.abs(u) / width) if rough else np.exp(-0.5 * (u / width) ** 2))
 
 
 @lru_cache(maxsize=16)
 def _eigenfunctions(width: float, rough: bool) -> tuple[Array, Array]:
-    """Landmarks z (m,) and a map W (m, r) with k(x, z) W the leading eigenfunctions' features.
+    """Landmarks z (m,) and a map W (m, r): k(x, z) W are the features of the first eigenfunctions.
 
-    The eigenproblem is weighted by a normal density with heavy shoulders: where inputs live.
+    The eigenproblem is weighted by a normal density plus a small constant, which is roughly how
+    inputs are distributed.
     """
     step = ROUGH_STEP if rough else width
     z = np.linspace(-EDGE, EDGE, max(16, int(np.ceil(GRID_PER_WIDTH * 2 * EDGE / step))))
@@ -104,7 +106,7 @@ def _raw(Z: Array, base: Base) -> Array:
 
 
 def _all_raw(Z: Array, bases: Bases) -> Array:
-    """Raw features of all bases side by side, padded to one rank."""
+    """Raw features of all bases side by side, padded to the same rank."""
     parts = [_raw(Z, base) for base in bases]
     r = max(part.shape[2] for part in parts)
     padded = [np.pad(part, ((0, 0), (0, 0), (0, r - part.shape[2]))) for part in parts]
@@ -113,16 +115,16 @@ def _all_raw(Z: Array, bases: Bases) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """Features of all units on given rows, and what is needed at new rows.
+    """Features of all units on given rows, and what is needed to compute them at new rows.
 
-    With one base there is a unit for each input; with m bases unit j d + a is input a in base j, so
-    that each input finds its own width.
+    With one base each input is a unit. With m bases unit j d + a is input a in base j, so that each
+    input can find its own width.
 
     Attributes
     ----------
     mean, scale : arrays
-        Taken off the raw features, and multiplied with them: κ_u has column means 0 and mean
-        diagonal 1 on the rows it was made of.
+        Features are (raw features − mean) times scale. On the rows that they were made from, κ_u
+        has column means 0 and mean diagonal 1.
     Phi : (n, units, r) array
     """
 
@@ -161,9 +163,9 @@ class Units:
         return Units(self.bases, self.scaler.take(inputs), mean, scale, Phi)
 
     def of(self, inputs: Index) -> Index:
-        """The numbers of the units of some inputs."""
+        """The indices of the units of some inputs."""
         return np.concatenate([j * self.d + inputs for j in range(len(self.bases))])
 
     def per_input(self, effect: Array) -> Array:
-        """One number for each input from one for each unit."""
+        """One number for each input: the root of the sum of squares over its units."""
         return np.asarray(np.sqrt(np.sum(effect.reshape(len(self.bases), -1) ** 2, axis=0)))

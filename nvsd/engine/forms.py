@@ -1,6 +1,6 @@
 """The form of a refit's kernel: base, order and scale of the weights, by leave-one-out errors.
 
-The set is small and fixed, so that the leave-one-out error is nearly honest here.
+The set of inputs is small and fixed, so the leave-one-out error is hardly optimistic here.
 """
 
 from __future__ import annotations
@@ -37,23 +37,24 @@ BASES: tuple[Kernel, ...] = (
     0.5 * Gaussian(0.3) + 0.25 * Gaussian(1.5) + 0.25 * Linear(),
 )
 ORDERS = (1, 2, 3, 4)
-SMOOTH = 5  # the base of the additive form from which a search starts too
-SCALES = (0.4, 2.5)  # of the weights, against which the orders balance
-PRODUCT_SCALE, PRODUCT_SCALES = 2.0, (0.3, 3.0)  # of the weights of a product, and steps from it
-# Of all inputs at once, as they come: squashed, a cubic is no cubic any more where it is largest.
-# It says most of rows far out, so it must be clearly better.
+SMOOTH = 5  # position in BASES, for the additive form from which a search starts as well
+SCALES = (0.4, 2.5)  # factors on the scale of the weights, which balances the orders
+PRODUCT_SCALE, PRODUCT_SCALES = 2.0, (0.3, 3.0)  # scale of the weights of a product, and factors
+# Kernels of all inputs at once, which are not squashed: a cubic of squashed inputs is not cubic
+# where it is largest. A polynomial is steepest at extreme rows, so it must be clearly better: its
+# error must be below POLYNOMIAL_BETTER times the least. WHOLE is the order of these forms.
 POLYNOMIALS = (Polynomial(2), Polynomial(3))
 WHOLE, POLYNOMIAL_BETTER = -1, 0.7
-ROUNDS = 2  # of reweighting for the form that is found; those on the way have one
-BETTER = 0.98  # a form replaces the leader where its error is 2 % less: fits tie often
+ROUNDS = 2  # rounds of reweighting for the chosen form; forms that are only tried have one
+BETTER = 0.98  # a form replaces the best if its error is 2 % less: many fits are nearly equal
 
 
 @dataclass(frozen=True)
 class Form:
     """Base, order and scale of the weights of a refit.
 
-    A product of Gaussians has no base. Of order WHOLE the base is a kernel of all inputs at once,
-    and there are no weights.
+    A product of Gaussians has no base. If the order is WHOLE, the base is a kernel of all inputs at
+    once, and there are no weights.
     """
 
     base: Kernel | None
@@ -92,17 +93,17 @@ def _base(base: Base) -> Kernel:
 
 
 def loss(errors: Array, scale: float) -> float:
-    """Mean Huber loss of leave-one-out errors: outliers of y do not choose the form."""
+    """Mean Huber loss of leave-one-out errors, so that outliers of y do not choose the form."""
     return float(np.mean(huber(errors, scale)))
 
 
 def robust_scale(errors: Array) -> float:
-    """Three robust standard deviations."""
+    """Three robust standard deviations: larger errors count linearly in the loss."""
     return max(3 * 1.4826 * float(np.median(np.abs(errors))), TINY)
 
 
 class Tuning:
-    """Forms on one set of inputs and rows; every fit, and the κ of every base, is kept.
+    """Fits forms on one set of inputs and rows; keeps every fit, and the κ of every base.
 
     Parameters
     ----------
@@ -110,17 +111,17 @@ class Tuning:
         The inputs of the set, standardised.
     y : (n,) array
     effect : (s,) array
-        Of each input: the weights to start from.
+        The effect of each input, which gives the weights to start from.
     """
 
     def __init__(self, X: Array, y: Array, effect: Array) -> None:
         self.points, self.X, self.y, self.effect = X, squash(X), y, effect
         self.known: dict[Form, Fitted] = {}
         self._kappas: dict[Kernel, list[Array]] = {}
-        self._lam: float | None = None  # of the last fit, where the next one begins
+        self._lam: float | None = None  # λ of the last fit, where the next one starts
 
     def fit(self, form: Form, rounds: int = 1) -> Fitted:
-        """Weights by rounds of reweighting, and λ."""
+        """Fit a form: its weights by rounds of reweighting, and λ."""
         if rounds > 1 or form not in self.known:
             effect, fits = self.effect, list[Fitted]()
             lam = self._lam
@@ -158,7 +159,7 @@ class Tuning:
         return best_loo_ridge(blocks.K(form.base, self.points), self.y, lam), self.effect
 
     def kappas(self, base: Kernel) -> list[Array]:
-        """κ of each input between the rows."""
+        """κ of each input between all rows."""
         if base not in self._kappas:
             units = [Unit((a,)) for a in range(self.X.shape[1])]
             self._kappas[base] = [u.parts(base, self.X, self.X, False).value for u in units]
@@ -166,15 +167,16 @@ class Tuning:
 
 
 def starts(form: Form) -> list[Form]:
-    """Where a search begins: at the ranking's form, and at a smooth additive one."""
+    """Where a search starts: the ranking's form, unless a product, and a smooth additive one."""
     additive = Form(BASES[SMOOTH], 1, form.s)
     return [additive] if form.base is None else [form, additive]
 
 
 def tuning_of(X: Array, y: Array, clipped: Array, effect: Array, form: Form) -> Tuning:
-    """With y clipped, unless a first fit to y as it came explains y better.
+    """The tuning with y clipped, unless a first fit to y as given explains y better.
 
-    Clipped, a sum of steep functions is no sum any more; as it came, y may have outliers.
+    A sum of steep functions is no longer a sum after clipping. Without clipping, outliers of y may
+    spoil the fit.
     """
     plain = Tuning(X, y, effect)
     if np.array_equal(y, clipped):
@@ -190,9 +192,9 @@ def tuning_of(X: Array, y: Array, clipped: Array, effect: Array, form: Form) -> 
 
 
 def search(tuning: Tuning, form: Form) -> Form:
-    """Walk from the ranking's form: bases, then orders, then scales, then bases again.
+    """The best form: from each start, try bases, then orders, then scales, then bases again.
 
-    So from a smooth additive form, and products of Gaussians compete too.
+    Products of Gaussians and polynomials compete with the forms found in this way.
     """
     scale = robust_scale(tuning.fit(form).fit.errors)
 

@@ -1,7 +1,7 @@
 """Judging: the whole procedure, from data to set, is repeated in each fold.
 
-The i-th candidate is the set of the first s_i units of a ranking, and every fold ranks anew. The
-empty set competes.
+The i-th candidate is the set of the first s_i units of a ranking, and every fold makes its own
+ranking. The empty set competes.
 """
 
 from __future__ import annotations
@@ -28,23 +28,25 @@ Index = NDArray[np.intp]
 Split = tuple[Index, Index]
 
 SIZES = (0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 25, 30, 40)
-PATIENCE = 4  # sizes without a new least error after which larger sets are not fitted
+PATIENCE = 4  # after this many sizes without a new least error, no larger sets are fitted
 ROWS_PER_INPUT = 4  # training rows that a set needs for each of its units
-# Of many rows, those that a ranking is first made on, and that judge it in a fold: a Cholesky
-# factor of order 1500 takes a tenth of a second, and 3000 errors tell sets apart that differ by a
-# percent.
+# Largest number of rows that a first ranking is made from, and that judge it in a fold: a Cholesky
+# factor of order 1500 takes a tenth of a second, and 3000 errors distinguish sets that differ by
+# one percent.
 RANK_ROWS, TEST_ROWS = 1500, 3000
-NEGLIGIBLE = 1e-10  # squared error, in variances of y, below which fits are exact: λ has a floor
-# Standard errors of paired differences, tuned on noise and on problems with known inputs
-# (docs/scripts/selection_problems.py): 3 % of 207 runs on noise select something.
+# A squared error below this share of the variance of y counts as that of an exact fit, which is not
+# 0 because λ has a lower limit.
+NEGLIGIBLE = 1e-10
+# Standard errors of paired differences. They were tuned on noise and on problems with known inputs
+# (docs/scripts/selection_problems.py). At that time 3 % of 207 runs on noise selected something.
 EMPTY_Z = 1.5  # by which a set must beat the mean
 SIZE_Z = 1.0  # by which a larger set must beat a smaller one
-SLIGHT, SLIGHT_Z = 0.01, 3.0  # the same where the gain is under a hundredth of the error
+SLIGHT, SLIGHT_Z = 0.01, 3.0  # the same, if the gain is less than this share of the error
 
 
 @dataclass(frozen=True, eq=False)
 class Structure:
-    """How inputs belong together, and which are always in.
+    """Which inputs form a unit, and which units are always in.
 
     Attributes
     ----------
@@ -75,7 +77,7 @@ class Structure:
         return np.lexsort((first, -self.strength(ranking.score), ~self.keep))
 
     def support(self, ranking: Ranked, size: int) -> NDArray[np.bool_]:
-        """Whether each input is in one of the first units."""
+        """Whether each input is in one of the first `size` units."""
         return np.isin(self.units, self.order(ranking)[:size])
 
     def limits(self, ranking: Ranked, rows: int) -> tuple[int, int]:
@@ -85,22 +87,22 @@ class Structure:
         return least, max(least, min(entered, rows // ROWS_PER_INPUT))
 
     def inputs(self, ranking: Ranked, size: int) -> Index:
-        """The inputs of the first units that entered the race, ascending."""
+        """The inputs of the first `size` units that entered the race, ascending."""
         return np.intersect1d(np.flatnonzero(self.support(ranking, size)), ranking.columns)
 
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """What the folds say of each size.
+    """Errors of each size on the held-out rows of all folds.
 
     Attributes
     ----------
     sizes : list of int
         Numbers of units.
     errors : (rows, sizes) array
-        Errors on held-out rows, y clipped as in its fold.
+        Errors on held-out rows, with y clipped as in the fold.
     all_inputs : (rows,) array
-        The same of the reweighted fit on all inputs.
+        The same for the reweighted fit on all inputs.
     """
 
     sizes: list[int]
@@ -119,10 +121,10 @@ class Judged:
 
     @cached_property
     def losses(self) -> Array:
-        """What sets are compared by, (rows, sizes + 1), the last one of all inputs.
+        """The losses by which sets are compared, (rows, sizes + 1); the last is that of all inputs.
 
-        These are squared errors that grow with |e| only beyond the bound of the best set's errors:
-        else a few outliers decide.
+        They are squared errors up to a bound, which comes from the errors of the best set, and
+        linear beyond it. Otherwise a few outliers would decide.
         """
         e = np.abs(np.column_stack([self.errors, self.all_inputs]))
         return huber(e, error_bound(e[:, int(np.argmin(np.median(e[:, :-1], axis=0)))]))
@@ -139,11 +141,11 @@ class Judged:
         return gap.mean(axis=0), gap.std(axis=0) / np.sqrt(len(gap))
 
     def smallest(self) -> int:
-        """The position of the smallest set that the errors cannot tell from the best.
+        """The position of the smallest set whose error is not clearly larger than the least.
 
-        The empty set, or the least there is, wins unless the best beats it by EMPTY_Z standard
-        errors; among the others SIZE_Z counts, and SLIGHT_Z for slight differences. Fits that are
-        exact differ by rounding only, which tells nothing.
+        The first set, which is empty unless some units are kept, wins unless the best set beats it
+        by more than EMPTY_Z standard errors. For the other sets the limit is SIZE_Z, or SLIGHT_Z if
+        the difference is slight. Differences between exact fits are rounding and do not count.
         """
         (mean, se), loss = self.differences(), self.loss
         z = mean / np.maximum(se, NEGLIGIBLE * loss[0] + TINY)
@@ -155,18 +157,18 @@ class Judged:
 
 
 def size_grid(least: int, most: int) -> list[int]:
-    """Sizes from the units that are kept up to as many as there can be."""
+    """Sizes to judge, from the least to the most, but not beyond the last of SIZES."""
     sizes = [size for size in SIZES if least < size < most]
     return [least, *sizes, *([most] if least < most <= SIZES[-1] else [])]
 
 
 def some_rows(rows: Index, most: int, rng: np.random.Generator) -> Index:
-    """All rows, or `most` of them drawn at random, in their order."""
+    """All rows, or `most` of them drawn at random, in their original order."""
     return rows if len(rows) <= most else np.sort(rng.choice(rows, most, replace=False))
 
 
 class Fold:
-    """One fold: its ranking, fits on its first units, and their errors on held-out rows.
+    """One fold: its ranking, fits on the first units of it, and their errors on held-out rows.
 
     Attributes
     ----------
@@ -184,7 +186,7 @@ class Fold:
         self._lam: float | None = None
 
     def fit(self, structure: Structure, size: int) -> SetFit | None:
-        """The fit on the first units; None on none."""
+        """The fit on the first `size` units; None if there is no input to fit."""
         if size not in self._fits:
             inputs = structure.inputs(self.ranking, size)
             if not len(inputs):
@@ -197,7 +199,7 @@ class Fold:
         return self._fits[size]
 
     def errors(self, X: Array, structure: Structure, size: int) -> Array:
-        """Errors of the set of the first units."""
+        """Errors of the fit on the first `size` units, or of the mean."""
         fit = self.fit(structure, size)
         predicted = self.y.mean() if fit is None else fit.predict(X[self.held])
         return np.asarray(self.target - predicted)
@@ -207,7 +209,7 @@ class Fold:
         return np.asarray(self.target - fit_all(self.ranking).predict(X[self.held]))
 
     def model(self, structure: Structure) -> SetFit | None:
-        """The fit of least leave-one-out error, which knows nothing of the rows held out."""
+        """The fit of least leave-one-out error, which uses no held-out rows; None for the mean."""
         best, least, since = None, float(np.var(self.y)), 0
         for size in size_grid(*self.limits(structure)):
             fit = self.fit(structure, size)
@@ -219,12 +221,12 @@ class Fold:
         return best
 
     def limits(self, structure: Structure) -> tuple[int, int]:
-        """The least and the largest number of units of a set."""
+        """The smallest and the largest number of units in a set."""
         return structure.limits(self.ranking, len(self.y))
 
 
 def rank_rows(X: Array, y: Array, rows: Index, seed: int) -> tuple[Ranking, More]:
-    """A ranking by some of the rows, made again from more where there are more."""
+    """A ranking from some of the rows, made again from more if there are more; and these rows."""
     rng = np.random.default_rng(seed)
     some, more = (some_rows(rows, most, rng) for most in (RANK_ROWS, rows_to_learn_from(X)))
     ranking = rank(X[some], y[some], seed)
@@ -253,9 +255,9 @@ def rank_in_folds(
     tick: Callable[[int], object] = lambda done: None,
     rows: Index | None = None,
 ) -> tuple[list[Fold], Ranking | None]:
-    """A ranking in every fold, which has not seen the rows held out there; one of the rows given.
+    """A fold for every split, ranked without its held-out rows; and a ranking of `rows`, if given.
 
-    y has a standard deviation of about 1.
+    y must have a standard deviation of about 1.
     """
     calls = [delayed(_make_fold)(X, y, split, seed + k) for k, split in enumerate(splits)]
     if rows is not None:
@@ -267,8 +269,7 @@ def rank_in_folds(
 def in_parallel(calls: Any, n_jobs: int | None, tick: Callable[[int], object]) -> list[Any]:
     """The results of delayed calls, each told of when it is done."""
     done: list[Any] = []
-    parallel: Any = Parallel(n_jobs, return_as="generator")
-    for each in parallel(calls):
+    for each in Parallel(n_jobs, return_as="generator")(calls):
         done.append(each)
         tick(1)
     return done
@@ -285,7 +286,7 @@ class Judging(Protocol):
 def judge(
     X: Array, folds: Sequence[Judging], structure: Structure, kind: type[Judged] = Judged
 ) -> Judged:
-    """Errors of larger and larger sets on rows not seen, until these get no better."""
+    """Errors of larger and larger sets on held-out rows, until they no longer improve."""
     limits = [fold.limits(structure) for fold in folds]
     sizes: list[int] = []
     columns: list[Array] = []

@@ -2,15 +2,15 @@
 
     k = p + p²/2 + … + p^q/q!,     p = Σ_u η_u κ_u,    κ_u = Φ_u Φ_uᵀ
 
-These are the elementary symmetric polynomials with the squares of single units left in: a main
-effect has κ_u + η_u κ_u²/2, which is richer, and p is all that is needed, one BLAS-3 product. (To
-take the squares out only while few units are active misled the comparison of sets.)
+This is the sum of elementary symmetric polynomials, but the powers of single units are left in. A
+main effect then has κ_u + η_u κ_u²/2, which is richer. And k needs only p, which is one BLAS-3
+product. (Taking the powers out only while few units are active misled the comparison of sets.)
 
 Order ALL is the product of Gaussians instead, which has interactions of all orders,
 
     k = exp(−½ Σ_a η_a (z_a − z'_a)²),
 
-with one feature z_a for each input: for functions whose low orders explain next to nothing.
+with one feature z_a for each input. It is for functions whose low orders explain almost nothing.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[Any]  # of single precision where the features are
+Array = NDArray[Any]  # in single precision if the features are
 ALL = 0  # the order of the product kernel
 
 
 class Gram(NamedTuple):
-    """k between two sets of rows, and 1 + p + … + p^(q−1)/(q−1)!, its derivative by p."""
+    """k between two sets of rows, and its derivative in p: 1 + p + … + p^(q−1)/(q−1)!."""
 
     K: Array
     slope: Array
@@ -44,7 +44,7 @@ def exponent(A: Array, B: Array, eta: Array, order: int) -> Array:
     if order == ALL:
         p -= np.einsum("ij,ij->i", W, W)[:, None] / 2
         p -= np.einsum("ij,ij->i", V, V) / 2
-        np.minimum(p, 0, out=p)  # rounding may leave a distance below 0
+        np.minimum(p, 0, out=p)  # rounding may make a distance negative
     return p
 
 
@@ -71,8 +71,9 @@ def gram(A: Array, B: Array, eta: Array, order: int) -> Gram:
 def effects(known: Gram, A: Array, eta: Array, alpha: Array, order: int) -> Array:
     """The size of each unit's effect at the samples, (units,).
 
-    It is sd(t_u) of t_u = [η_u κ_u ∘ slope] α, f minus f without u to first order; with the product
-    kernel it is the derivative's norm times the input's standard deviation, which is 1.
+    It is the standard deviation sd(t_u) of t_u = [η_u κ_u ∘ slope] α. To first order t_u is f minus
+    f without u. With the product kernel it is the norm of the derivative times the standard
+    deviation of the input, which is 1.
     """
     if order == ALL:
         Z, a = A[:, :, 0], alpha.astype(A.dtype)

@@ -1,8 +1,8 @@
-"""More rows than a matrix of their square allows: a ranking made again, and fits of sets.
+"""More rows than fit in an n by n matrix: a ranking is made again, and sets are fitted.
 
-A ranking is made on some of the rows, which also are the landmarks here. The weights and the fit
-then learn from more of them, with kernel sections at the landmarks (Nyström), so that weak effects
-are seen:
+A first ranking is made from some of the rows. Some of these are the landmarks. The weights and the
+fit then learn from more rows, with kernel sections at the landmarks (Nyström), so that weak effects
+become visible:
 
     minimise Σ_i (y_i − mean − f(x_i))² + λ ‖f‖²   over f = Σ_j α_j k(v_j, ·)
 """
@@ -26,27 +26,27 @@ from nvsd.ridge.leave_one_out import nystrom_loo_ridge
 Array = NDArray[Any]
 Index = NDArray[np.intp]
 
-MORE_ROWS, MORE_NUMBERS = 8000, 4_000_000  # rows, and numbers of X, that a fit learns from
+MORE_ROWS, MORE_NUMBERS = 8000, 4_000_000  # largest numbers of rows, and of entries of X, in a fit
 LANDMARKS = 500  # kernel sections: with more, fits take longer and errors hardly fall
-NEW = 0.5  # weight of inputs that only more rows show, as a share of the largest
-PIECE = 1000  # rows whose features are made at once
+NEW = 0.5  # first effect of inputs that only more rows show, as a share of the largest effect
+PIECE = 1000  # rows whose features are computed at once
 
 
 @dataclass(frozen=True, eq=False)
 class More:
-    """Rows beyond those of a ranking, these among them: all inputs, and y clipped."""
+    """The rows that weights and fits learn from: all inputs, and y clipped."""
 
     X: Array
     y: Array
 
 
 def rows_to_learn_from(X: Array) -> int:
-    """How many rows at most."""
+    """The largest number of rows to learn from."""
     return min(MORE_ROWS, MORE_NUMBERS // max(int(X.shape[1]), 1))
 
 
 def at_rows(units: Units, X: Array) -> Array:
-    """Features of many rows, in single precision and in pieces."""
+    """Features of many rows, in single precision, computed in pieces."""
     pieces = np.array_split(X, -(-len(X) // PIECE))
     return np.concatenate([units.at(piece).astype(np.float32) for piece in pieces])
 
@@ -54,15 +54,15 @@ def at_rows(units: Units, X: Array) -> Array:
 def one_round(
     units: Units, A: Array, y: Array, order: int, eta: Array, with_effects: bool = True
 ) -> Round:
-    """Fit with these weights to rows with features A; total effects at the landmarks.
+    """Fit to rows with features A, with these weights; find total effects at the landmarks.
 
     Parameters
     ----------
     units : Units
-        At the landmarks.
+        Features at the landmarks.
     """
     active = np.flatnonzero(eta > 0)
-    w, B = eta[active], units.Phi[:, active].astype(np.float32)  # twice as fast
+    w, B = eta[active], units.Phi[:, active].astype(np.float32)  # single precision is twice as fast
     W = gram(B, B, w, order)
     fit = nystrom_loo_ridge(gram(A[:, active], B, w, order).K, W.K, y)
     effect = np.zeros(len(eta))
@@ -77,7 +77,7 @@ def learned(ranking: Ranking, X: Array, more: More) -> Ranking:
     Parameters
     ----------
     ranking : Ranking
-        By the rows X.
+        Made from the rows X.
     """
     before = fit_all(ranking)
     errors = more.y - before.predict(more.X)
@@ -91,7 +91,7 @@ def learned(ranking: Ranking, X: Array, more: More) -> Ranking:
     units = Units.make(landmarks[:, columns], config.bases, Scaler.fit(X[:, columns]))
     strength = np.zeros(X.shape[1])
     strength[ranking.columns] = ranking.units.per_input(ranking.last.effect)
-    # What the scan has found starts large: the fit says how large it is.
+    # Inputs that only the scan has found start with a large effect; the fit then measures it.
     start = np.where(strength[columns] > 0, strength[columns], NEW * strength.max())
     eta = scaled(next_weights(np.tile(start, len(config.bases)), config.order), config.s)
     last = one_round(units, at_rows(units, more.X[:, columns]), more.y, config.order, eta)
@@ -104,7 +104,7 @@ def learned(ranking: Ranking, X: Array, more: More) -> Ranking:
 
 
 def fit_set(ranking: Ranking, more: More, inputs: Index) -> SetFit:
-    """A fit on some inputs of a ranking, which learns from more rows."""
+    """A fit on some inputs of a ranking, learned from more rows."""
     units, config = ranking.units.take(np.searchsorted(ranking.columns, inputs)), ranking.config
     eta = scaled(next_weights(floored(ranking.effects(inputs)), config.order), config.s)
     A = at_rows(units, more.X[:, inputs])

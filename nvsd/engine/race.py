@@ -16,19 +16,19 @@ from nvsd.engine.scan import Scan, Single, by_chance, scan
 Array = NDArray[Any]
 Index = NDArray[np.intp]
 
-# Widths in standard deviations: fine enough for a sine of four periods, and nearly straight.
+# Widths in standard deviations, from fine enough for a sine of four periods to nearly straight.
 FINE, MIDDLE, SMOOTH = (Base(0.3),), (Base(0.7),), (Base(1.5),)
 LINE, ROUGH = (Base(1.5, linear=0.5),), (Base(1.0, rough=True),)
-BOTH = (Base(0.3), Base(1.5, linear=0.5))  # each input finds its own width
+BOTH = (Base(0.3), Base(1.5, linear=0.5))  # each input can find its own width
 PLAIN = (Base(1.0, linear=1.0),)  # the input itself, for the product kernel
 
-EARLY, ROUNDS = 2, 4  # rounds that all configurations get, and that the leaders get
-FINALISTS, RETRIED = 3, 4  # leaders that go on, and that meet again on a second split
-CHANCE_WEIGHT = 0.5  # of inputs that came by chance, where 1 is as good as the largest by chance
-# Triples, pairs and single inputs that a start from the scan holds.
+EARLY, ROUNDS = 2, 4  # rounds of all configurations, and of the leaders
+FINALISTS, RETRIED = 3, 4  # leaders that get more rounds, and that also run on a second split
+CHANCE_WEIGHT = 0.5  # least weight in a start; 1 is that of the largest score expected by chance
+# Numbers of triples, pairs and single inputs in a start from the scan.
 TRIPLES_IN, PAIRS_IN, MAINS_IN = 4, 10, 10
-SHARED = 256  # inputs up to which a part of a bench takes its features from the whole
-JOINT = 2  # rounds of two configurations together
+SHARED = 256  # parts of a bench of at most this many inputs take their features from the whole
+JOINT = 2  # rounds of reweighting of two configurations together
 
 
 @dataclass(frozen=True)
@@ -46,12 +46,12 @@ FIRST = (
     *(Config(bases, 1, 1.0, "flat", EARLY) for bases in (FINE, SMOOTH, LINE)),
     *(Config(LINE, order, 0.5, "flat", EARLY) for order in (2, 3)),
     *(Config(PLAIN, order, 1.0, "flat", EARLY) for order in (2, 3)),  # polynomials
-    Config(PLAIN, ALL, 2.0, "flat", ROUNDS),  # its effects show late
+    Config(PLAIN, ALL, 2.0, "flat", ROUNDS),  # its effects need more rounds to show
     *(Config(bases, 2, 1.0, "scan", EARLY) for bases in (FINE, MIDDLE, SMOOTH, LINE, ROUGH, BOTH)),
 )
 
 
-# For what the scan of triples has found.
+# These run only if the scan of triples has found something.
 THIRD = (
     *(Config(bases, 3, 1.0, "scan", EARLY) for bases in (SMOOTH, LINE)),
     Config(PLAIN, ALL, 2.0, "scan", EARLY),
@@ -59,7 +59,7 @@ THIRD = (
 
 
 def variants(c: Config) -> list[Config]:
-    """Neighbours of the leader: other scales of the weights, the next order, the other start."""
+    """Neighbours of the leader: other bases or scales of the weights, another order or start."""
     c = replace(c, rounds=EARLY)
     other = replace(c, start="scan" if c.start == "flat" else "flat")
     if c.order == 1:
@@ -68,12 +68,12 @@ def variants(c: Config) -> list[Config]:
         c = replace(c, rounds=ROUNDS)
         return [*(replace(c, s=factor * c.s) for factor in (1 / 4, 1 / 2, 2))]
     near = [replace(c, s=c.s / 4), replace(c, s=2 * c.s), replace(c, order=5 - c.order)]
-    # BOTH from a flat start is slow, and seldom the best.
+    # BOTH from a flat start is slow, and rarely the best.
     return near if c.bases == BOTH else [*near, other]
 
 
 class Bench:
-    """The data of one ranking: inputs, their cosines, and features for each base, made once."""
+    """The data of one ranking: inputs, their cosines, and features for each base, computed once."""
 
     def __init__(self, X: Array, C: Single, scaler: Scaler | None = None) -> None:
         self.X, self.C, self.scaler = X, C, Scaler.fit(X) if scaler is None else scaler
@@ -81,7 +81,7 @@ class Bench:
         self._whole: tuple[Bench, Index] | None = None
 
     def take(self, inputs: Index) -> Bench:
-        """The bench of some of the inputs; of few, features are made once for all of them."""
+        """The bench of some of the inputs; features come from this one if it has few inputs."""
         part = Bench(self.X[:, inputs], self.C[:, :, inputs], self.scaler.take(inputs))
         part._whole = (self, inputs) if self.X.shape[1] <= SHARED else None
         return part
@@ -102,11 +102,12 @@ class Race:
     Parameters
     ----------
     rows, held : index arrays
-        Where weights are found, and where errors are taken; None: leave-one-out errors.
+        The rows on which weights are found, and those on which errors are measured; if `held` is
+        None, errors are leave-one-out.
     target : (n,) array
-        y, or what another configuration has left of it.
+        y, or the errors of another configuration.
     before : Race, optional
-        Whose λ are a good start.
+        An earlier race, whose λ are good starts.
     """
 
     def __init__(
@@ -135,7 +136,7 @@ class Race:
         return self._features[bases]
 
     def run(self, c: Config) -> list[Round]:
-        """Take a configuration to its number of rounds."""
+        """Run a configuration up to its number of rounds; return all its rounds."""
         done = self.runs.setdefault(replace(c, rounds=0), [])
         more = c.rounds - len(done)
         if more > 0 and (not done or done[-1].effect.any()):
@@ -147,7 +148,7 @@ class Race:
         return done
 
     def round(self, c: Config) -> Round:
-        """The last round of a configuration, or the one before it had nothing left to weigh."""
+        """The last round of a configuration; rounds end early if no effect is left."""
         done = self.run(c)
         return done[min(c.rounds, len(done)) - 1]
 
@@ -163,14 +164,14 @@ class Race:
         return np.tile(start_weights(self.scan(), d), len(c.bases))
 
     def scan(self) -> Scan:
-        """What the scan of the rows finds, after the additive fits that have been made."""
+        """Scan the rows: y for main effects, errors of the best additive fit for the rest."""
         if self._scan is None:
             y = self.target[self.rows]
             self._scan = scan(self.bench.C[:, self.rows], y, self._left(y))
         return self._scan
 
     def _left(self, y: Array) -> Array:
-        """Leave-one-out residual of the best additive fit so far."""
+        """Leave-one-out errors of the best additive fit so far, or centred y if none is useful."""
         fits = [each for c, runs in self.runs.items() if c.order == 1 for each in runs]
         if fits:
             errors = min(fits, key=lambda each: each.error).fit.errors
@@ -179,7 +180,7 @@ class Race:
         return np.asarray(y - y.mean())
 
     def residual(self, c: Config) -> Race:
-        """A race for what this configuration leaves: leave-one-out and held errors."""
+        """A race for the errors of this configuration: leave-one-out, and on the held-out rows."""
         last = self.round(c)
         target = np.zeros_like(self.target)
         target[self.rows] = last.fit.errors
@@ -189,10 +190,10 @@ class Race:
 
 
 def start_weights(found: Scan, d: int) -> Array:
-    """Weights on the inputs of the best triples, pairs and main effects, less what chance explains.
+    """Weights on the inputs of the best triples, pairs and main effects, corrected for chance.
 
-    The largest of N normal scores is about √(2 log N); what is above it is the weight, so that one
-    clear pair is not drowned by twenty inputs that came along.
+    By chance the largest of N normal scores is about √(2 log N). The weight is the score minus this
+    value, plus 1. So twenty inputs that are there by chance do not hide one clear pair.
     """
     start = np.zeros(d)
     chance = by_chance(d**3 / 6)
@@ -208,7 +209,7 @@ def start_weights(found: Scan, d: int) -> Array:
 
 
 def joint(race: Race, first: Config, second: Config, left: Race) -> tuple[Config, Round]:
-    """Both together: units of both, weights that start at the effects which each one found."""
+    """Fit two configurations together: the units of both, with weights from their effects."""
     one, two = race.round(first), left.run(second)[-1]
     start = np.concatenate([one.effect, two.effect])
     bases, order = first.bases + second.bases, max(first.order, second.order)

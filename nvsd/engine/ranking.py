@@ -35,17 +35,20 @@ Index = NDArray[np.intp]
 Clip = tuple[float, float]
 
 # All constants here were tuned on the tuning problems of docs/scripts/selection_problems.py.
-CLIP = 5.0  # robust sds of y: of x₁e^{2x₂} + x₃² all inputs are found, .58 of them without
-# The tails of y may be signal: where more than a share of y is beyond, y as it came competes, and
-# must reach half of the typical error. (With less asked for, the x₃² above was lost.)
+# Robust sds at which y is clipped. All inputs of x₁e^{2x₂} + x₃² are found; without clipping, .58
+# of them.
+CLIP = 5.0
+# The tails of y may be signal. If more than a share CLIPPED of y is clipped, y as given competes.
+# It wins if its typical error is less than TAILS_EXPLAINED times that of y clipped. (With a weaker
+# condition the x₃² above was lost.)
 CLIPPED, TAILS_EXPLAINED = 0.02, 0.5
-SCREEN = 256  # inputs that enter the reweighting; more are screened first
-# Rows on which configurations are compared: few, and more only where nothing is CLEAR yet, a share
-# of the variance on the rows held out.
+SCREEN = 256  # largest number of inputs in the reweighting; if there are more, a scan chooses them
+# Rows on which configurations are compared: first few, then more unless the winner explains more
+# than a share CLEAR of the variance on the held-out rows.
 INNER_ROWS, CLEAR = (400, 1050), 0.2
-INNER_SHARE = 0.7  # of few rows: those on which weights are found
-TWO_SPLITS = 250  # rows below which the leaders meet on a second split
-WORTH = 0.97  # share of the first configuration's error that two together must reach
+INNER_SHARE = 0.7  # share of the rows on which weights are found, if there are few rows
+TWO_SPLITS = 250  # with fewer rows the leaders also run on a second split
+WORTH = 0.97  # two configurations are used if their error is less than this share of the first's
 
 SECOND = (
     Config(LINE, 2, 1.0, "flat", EARLY),
@@ -70,16 +73,17 @@ class Ranked(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """Inputs best first, one number each, and the fit that ranked them.
+    """All inputs, best first, with a score for each, and the fit that ranked them.
 
     Attributes
     ----------
     order : (d,) int array
-        All inputs, best first: by total effect; those at rest follow by their main-effect score.
+        All inputs, best first: by total effect. Inputs without one follow, by the score of their
+        main effect; those that did not enter the race are last.
     score : (d,) array
-        sd of the total effect, in units of y; 0 for inputs at rest.
+        Standard deviation of the total effect, in units of y; 0 for inputs of weight 0.
     config : Config
-        What won the race.
+        The winner of the race.
     columns : int array
         The inputs that entered it, ascending.
     units : Units
@@ -87,7 +91,7 @@ class Ranking:
     last : Round
         The last fit.
     clip : tuple of float
-        The bounds that y was clipped at.
+        The bounds at which y was clipped.
     """
 
     order: Index
@@ -104,7 +108,7 @@ class Ranking:
         return self.columns[self.units.per_input(self.last.eta) > 0]
 
     def times(self, unit: float) -> Ranking:
-        """The same with scores in other units of y."""
+        """The same ranking with scores in other units of y."""
         return replace(self, score=unit * self.score)
 
     def effects(self, inputs: Index) -> Array:
@@ -154,13 +158,13 @@ def rank(X: Array, y: Array, seed: int = 0, clip: Clip | None = None) -> Ranking
 
 def _again(race: Race, best: Config) -> Round:
     """The last round of a configuration on other rows."""
-    if best.start == "scan":  # which looks at what an additive fit leaves
+    if best.start == "scan":  # the scan needs the errors of an additive fit
         race.run(Config(best.bases, 1, 1.0, "flat", EARLY))
     return race.round(best)
 
 
 def left_over(C: Single, errors: Array) -> Index:
-    """The inputs whose effects, pairs or triples show above chance in what a fit leaves."""
+    """The inputs whose main effects, pairs or triples are above chance in the errors of a fit."""
     if not np.isfinite(errors).all():
         return np.empty(0, dtype=np.intp)
     found, d = scan(C, errors, errors), C.shape[2]
@@ -173,7 +177,7 @@ def left_over(C: Single, errors: Array) -> Index:
 
 
 def _raced(bench: Bench, y: Array, seed: int) -> tuple[Race, Config]:
-    """The race on few rows, or on more where few leave it unclear; and its winner."""
+    """The race on few rows, or on more if few explain too little; and its winner."""
     rng = np.random.default_rng(seed)
     for most in INNER_ROWS:
         races = [Race(bench, *split, y) for split in _splits(len(y), most, rng)]
@@ -184,14 +188,14 @@ def _raced(bench: Bench, y: Array, seed: int) -> tuple[Race, Config]:
 
 
 def _typical_error(race: Race, best: Config, y: Array) -> float:
-    """The median size of the errors on the rows held out, against y as it came."""
+    """The median absolute error on the held-out rows, for y as given."""
     held = race.round(best).held
     assert held is not None
     return float(np.median(np.abs(held + (y - race.target)[race.held])))
 
 
 def _splits(n: int, most: int, rng: np.random.Generator) -> list[tuple[Index, Index]]:
-    """Pairs of rows to weigh on and rows to compare on; two pairs where rows are few."""
+    """Rows on which to find weights, and rows on which to compare; two such splits of few rows."""
     found = []
     for _ in range(2 if n < TWO_SPLITS else 1):
         order = rng.permutation(n)
@@ -206,9 +210,10 @@ def _explained(race: Race, best: Config) -> float:
 
 
 def _first_race(race: Race, others: list[Race]) -> list[Config]:
-    """All enter for a few rounds; the leaders go on; the winner's neighbours try.
+    """Run all configurations for a few rounds, the leaders for more, and neighbours of the best.
 
-    The leaders then run on the other splits too.
+    The leaders, and the best additive configuration, then run on the other splits too. They are
+    returned.
     """
     for c in FIRST:
         race.run(c)
@@ -243,7 +248,7 @@ def _best(races: list[Race], configs: list[Config]) -> Config:
 
 
 def _second_pass(bench: Bench, y: Array, first: Config, before: Race, seed: int) -> Config | None:
-    """A configuration for what the first leaves, if together they do better on the held rows."""
+    """A configuration for the errors of the first, if both together do better on held-out rows."""
     if first.order == ALL:  # nothing can be added to a product
         return None
     race = before
@@ -266,7 +271,7 @@ def _second_pass(bench: Bench, y: Array, first: Config, before: Race, seed: int)
 
 
 def _screened(C: Single, y: Array) -> Index:
-    """The SCREEN best inputs, in turn by main effect and by best pair."""
+    """The SCREEN best inputs, taken in turn by main effect and by best pair."""
     found = scan(C, y, y)
     lists = [np.argsort(-found.main, kind="stable"), np.argsort(-found.best, kind="stable")]
     merged = dict.fromkeys(np.stack(lists, axis=1).ravel().tolist())
@@ -276,7 +281,7 @@ def _screened(C: Single, y: Array) -> Index:
 def _ranked(
     C: Single, y: Array, columns: Index, bench: Bench, best: Config, last: Round, clip: Clip
 ) -> Ranking:
-    """Order by total effect; inputs at rest follow by main-effect score."""
+    """Order by total effect; inputs without one follow, by the score of their main effect."""
     units, d = bench.units(best.bases), C.shape[2]
     score, outside = np.zeros(d), np.ones(d, dtype=bool)
     score[columns], outside[columns] = units.per_input(last.effect), False

@@ -1,6 +1,6 @@
 """The last fit on a set: a kernel of the library, on all rows.
 
-y is taken as it came where the fit explains its far values, and clipped where it does not.
+y is used as given if the fit explains its extreme values, and clipped if it does not.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ from nvsd.ridge.nystrom import fit_nystrom
 Array = NDArray[Any]
 
 TUNE_ROWS = 400  # rows on which the form is tuned
-MANY_ROWS = 3000  # rows above which sums over them are faster than a matrix of their square
-SAMPLE = 1500  # of many rows: those that scale inputs, and that choose λ and whether to clip y
+MANY_ROWS = 3000  # with more rows, sums over them are faster than an n by n matrix
+SAMPLE = 1500  # rows drawn from many, to scale inputs and to choose λ and whether to clip y
 SECTIONS = 1000  # kernel sections of the fit to many rows
 
 
@@ -71,13 +71,13 @@ def refit(
     Parameters
     ----------
     X, y : (n, d) and (n,) arrays
-        As given by the user; of more rows than MANY_ROWS some are drawn.
+        As given by the user; if there are more than MANY_ROWS rows, some are drawn.
     features : (d,) bool array
         The inputs to use.
     effect : (d,) array
-        Of every input, from the ranking.
+        The effect of every input, from the ranking.
     config : Config
-        Of the ranking: where the search for a form starts.
+        The configuration of the ranking, from which the search for a form starts.
     rows : Rows, optional
         All rows, if X and y are a sample of them.
     """
@@ -100,8 +100,8 @@ def refit(
     fit, as_it_came = _on_all(inner, y, clipped, kernel, best.fit.lam, features)
     if rows is None:
         return fit, scaler
-    # Many rows: kernel sections at some of them, the loss of all, one pass. λ, and whether to clip
-    # y, come from the sample.
+    # Many rows: kernel sections at some of them and the loss of all, in one pass. The sample has
+    # decided on λ, and on whether to clip y.
     if as_it_came:
         view = replace(view, low=-np.inf, high=np.inf)
     nus = fit.nus * len(y) / rows.count()
@@ -125,9 +125,10 @@ def _on_all(
     lam: float,
     features: NDArray[np.bool_],
 ) -> tuple[RidgeFit, bool]:
-    """The fit on all rows: to y as it came, or clipped, whichever explains y better; if as it came.
+    """The fit to y as given or clipped, whichever explains y better; and whether it is as given.
 
-    Both are judged against y as it came; the errors' own size limits what an outlier can say.
+    Both are judged by their errors for y as given, with a loss that limits the influence of
+    outliers.
     """
     K = blocks.K(kernel, X)
     targets = [y] if np.array_equal(clipped, y) else [y, clipped]

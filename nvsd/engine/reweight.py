@@ -1,4 +1,4 @@
-"""Reweighted kernel ridge: fit, measure every unit's total effect, weigh by it, repeat."""
+"""Reweighted kernel ridge: fit, measure every unit's total effect, make it a weight, repeat."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from nvsd.tolerances import TINY
 
 Array = NDArray[Any]
 
-REST = 0.02  # of the largest weight: units below it rest, which changes no ranking
+REST = 0.02  # share of the largest weight: smaller weights become 0, which changes no ranking
 
 
 @dataclass(frozen=True, eq=False)
 class Round:
-    """One fit.
+    """One fit with given weights.
 
     Attributes
     ----------
     eta : (units,) array
         The weights.
     effect : (units,) array
-        sd(t_u), the weights of the next round.
+        sd(t_u), from which the weights of the next round follow.
     fit : LooFit
     held : (m,) array or None
-        Errors on the rows held out.
+        Errors on the held-out rows.
     """
 
     eta: Array
@@ -40,12 +40,12 @@ class Round:
 
     @property
     def error(self) -> float:
-        """Mean squared error on the rows held out, or leave-one-out where there are none."""
+        """Mean squared error on the held-out rows, or leave-one-out if there are none."""
         return self.fit.error if self.held is None else float(np.mean(np.square(self.held)))
 
 
 def scaled(eta: Array, s: float) -> Array:
-    """Weights with sum of squares s², the small ones at rest."""
+    """Weights with sum of squares s², where small ones become 0."""
     top = float(eta.max(initial=0.0))
     if top <= 0:
         return np.full(len(eta), s / np.sqrt(len(eta)))
@@ -62,10 +62,10 @@ def one_round(
     held: tuple[Array, Array] | None = None,
     effects: bool = True,
 ) -> Round:
-    """Fit with these weights; total effects at the samples; errors at rows held out.
+    """Fit with these weights; find total effects at the samples, and errors on held-out rows.
 
-    Features of double precision are used in single precision first, which is twice as fast, and as
-    they are only where λ falls so low that single precision cannot tell.
+    Features in double precision are first rounded to single precision, which is twice as fast. They
+    are used as given only if λ becomes too small for single precision.
     """
     active = np.flatnonzero(eta > 0)
     w = eta[active]
@@ -85,24 +85,24 @@ def one_round(
 
 
 def next_weights(effect: Array, order: int) -> Array:
-    """η_u ← sd(t_u); in a product η_a is 1/width², so that widths go with 1/derivative norm."""
+    """η_u ← sd(t_u), but its square in a product: there η_a = 1/width², so width ∝ 1/effect."""
     return np.square(effect) if order == ALL else effect
 
 
 def error_bound(errors: Array) -> float:
-    """What few errors pass: three robust standard deviations, and at most a twentieth of them."""
+    """A bound that few errors exceed: three robust sds, or the 95 % quantile if that is larger."""
     size = np.abs(errors)
     return max(3 * 1.4826 * float(np.median(size)), float(np.quantile(size, 0.95)), TINY)
 
 
 def huber(errors: Array, bound: float) -> Array:
-    """Squares that grow linearly beyond the bound: few outliers do not decide."""
+    """Squares that grow linearly beyond the bound, so that a few outliers do not decide."""
     e = np.abs(errors)
     return np.asarray(np.where(e <= bound, e * e, bound * (2 * e - bound)))
 
 
 def beyond(errors: Array) -> Array:
-    """What errors have beyond the bound: taken off y, it leaves outliers little to say."""
+    """The part of errors beyond the bound; taking it from y limits the influence of outliers."""
     if not np.isfinite(errors).all():
         return np.zeros_like(errors)
     bound = error_bound(errors)
@@ -110,7 +110,7 @@ def beyond(errors: Array) -> Array:
 
 
 def _precisions(Phi: Array, lam: float | None) -> tuple[type, ...]:
-    """What to compute in, one after the other until λ is not too low for it."""
+    """The precisions to try in turn, until λ is not too small for one."""
     if Phi.dtype == np.float32:
         return (np.float32,)
     if lam is not None and lam <= LOWEST_SINGLE:

@@ -2,10 +2,10 @@
 
     T_ab = n Σ_{k,l≤m} corr(y, c_ak c_bl)²        about χ² with m² degrees of freedom by chance
 
-turned into a normal score (Wilson and Hilferty), the largest over several m. One BLAS-3 product for
-each pair k, l: O(n d²) in single precision, in blocks of inputs. A pure interaction, such as a ring
-or an exclusive or, shows in no single input; this finds it. Triples take O(n d³) and only the first
-cosine of each input: x₁x₂x₃ shows in no pair.
+T_ab becomes a normal score (Wilson and Hilferty), and the largest score over several m counts. Each
+k, l takes one BLAS-3 product: O(n d²) in single precision, in blocks of inputs. A pure interaction,
+such as a ring or an exclusive or, is not visible in single inputs but in pairs. And x₁x₂x₃ is not
+visible in pairs but in triples. Triples take O(n d³), with only the first cosine of each input.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from nvsd.tolerances import TINY
 Array = NDArray[np.float64]
 Single = NDArray[np.float32]
 
-COSINES = 4  # per input: a ring needs the second and the fourth
+COSINES = 4  # cosines per input: a ring needs the second and the fourth
 LEVELS = (1, 2, 4)  # numbers of cosines whose scores compete
-COSINES_MANY, MANY = 2, 1500  # for pairs above MANY inputs, where products take half of the time
+COSINES_MANY, MANY = 2, 1500  # for pairs of more than MANY inputs: products take half of the time
 BLOCK = 512  # rows of the d x d score matrix held at a time
-TOP = 64  # pairs that are kept
-TRIPLE_WORK = 3e10  # operations that a scan of triples may take, half a second or so
-FLAT = 1e-3  # size of a cosine, made orthogonal to those before it, below which it is rounding
+TOP = 64  # largest number of pairs, and of triples, that are kept
+TRIPLE_WORK = 3e10  # operations that a scan of triples may take: about half a second
+FLAT = 1e-3  # a cosine whose part orthogonal to earlier ones is smaller than this is rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +75,7 @@ def scan_main(C: Single, y: Array) -> Array:
 
 
 def scan(C: Single, y: Array, residual: Array) -> Scan:
-    """Scan y for main effects, and the residual of an additive fit for pairs."""
+    """Scan y for main effects, and the residual of an additive fit for pairs and triples."""
     d = C.shape[2]
     main, best = scan_main(C, y), np.full(d, -np.inf)
     if d < 2:
@@ -103,7 +103,7 @@ def by_chance(trials: float) -> float:
 
 
 def scan_triples(c: Single, r: Single) -> list[tuple[float, int, int, int]]:
-    """The triples whose score is above chance, best first; none where there are too many."""
+    """The triples whose score is above chance, best first; none if the scan would take too long."""
     n, d = c.shape
     if d < 3 or n * d**3 / 3 > TRIPLE_WORK:
         return []

@@ -16,8 +16,8 @@ from nvsd.engine.reweight import Round, next_weights, one_round, scaled
 Array = NDArray[Any]
 Index = NDArray[np.intp]
 
-ROUNDS, MANY = 2, 250  # of reweighting inside a set; one above MANY rows, where it is dear
-FLOOR = 0.1  # of the largest effect: no input of a set starts with less
+ROUNDS, MANY = 2, 250  # rounds of reweighting in a set; only one above MANY rows, to save time
+FLOOR = 0.1  # share of the largest effect: no input of a set starts with less
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +30,7 @@ class SetFit:
     round: Round
 
     def predict(self, X: Array) -> Array:
-        """Predictions at new rows, which have all inputs."""
+        """Predictions at new rows; X has all inputs."""
         eta = self.round.eta
         used = np.flatnonzero(self.units.per_input(eta) > 0)
         units, eta = self.units.take(used), eta[self.units.of(used)]
@@ -38,9 +38,9 @@ class SetFit:
         return np.asarray(self.round.fit.mean + K @ self.round.fit.alpha)
 
     def with_copies(self, X: Array, inputs: Index, copies: Array) -> Array:
-        """Predictions at rows of which some inputs were drawn anew, (copies, m).
+        """Predictions at rows where copies replace some inputs, (copies, m).
 
-        The exponent of the kernel is a sum over inputs, so that only their part is made again.
+        The exponent of the kernel is a sum over inputs, so only their part is computed again.
 
         Parameters
         ----------
@@ -66,7 +66,7 @@ class SetFit:
 
 
 def floored(effect: Array) -> Array:
-    """Effects of which none is far below the largest: in a set every input has its chance."""
+    """Effects raised to at least FLOOR times the largest, so that every input has a chance."""
     return np.asarray(np.maximum(effect, FLOOR * effect.max(initial=0.0)) + 1e-12)
 
 

@@ -1,4 +1,4 @@
-"""What the estimators share: validated data with names, short names, prediction."""
+"""What the estimators share: validated data with names, kernels by name, prediction."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ class DerivativeSelector(SelectorMixin, RegressorMixin, BaseEstimator):  # type:
         return standardized(X) if self.standardize else X
 
     def _kernel(self, X: Array) -> Kernel:
-        """The kernel asked for; one that is named takes its width from the nearest neighbours."""
+        """The requested kernel; if given by name, its width comes from the nearest neighbours."""
         if isinstance(self.kernel, Kernel):
             return self.kernel
         return kernel_by_name(self.kernel, self._as_kernel_sees(X))
@@ -137,9 +137,9 @@ class PathRegressor(DerivativeSelector):
     def predict_penalized(self, X: ArrayLike) -> Array:
         """The penalised f at new points, whatever `debias` is.
 
-        Unlike the refit it may depend on inputs that were not selected: their derivatives vanish
-        at the samples only. Where τ was chosen for the refit it is shrunk so much that it predicts
-        little more than the mean; choose τ with debias=False to predict with it.
+        Unlike the refit, it may depend on inputs that were not selected: their derivatives vanish
+        at the samples only. If τ was chosen for the refit, the penalised f is shrunk so much that
+        it predicts little more than the mean. To predict with it, choose τ with debias=False.
 
         Parameters
         ----------
@@ -165,7 +165,7 @@ class PathRegressor(DerivativeSelector):
         return self._at_tau() if self.refit_ is None else self.refit_
 
     def _set_fit(self, path: xr.Dataset, tau: float, data: Data, refit_nu: float) -> None:
-        """Set the attributes that tell of the chosen point of the path, and refit."""
+        """Set the attributes that describe the chosen point of the path, and refit."""
         self.path_, self.tau_ = path, tau
         point = self._at_tau()
         self.support_ = point["support"].values[0].astype(bool)
@@ -174,7 +174,7 @@ class PathRegressor(DerivativeSelector):
         self.refit_ = point.nvsd.debias(data.X, data.y, nu=refit_nu) if self.debias else None
 
     def _penalties(self) -> tuple[Penalty, ...]:
-        """The penalty asked for, or one for each mu."""
+        """The requested penalty, or one for each mu."""
         if isinstance(self.penalty, Penalty):
             return self.penalty.split()
         mus = np.atleast_1d(self.mu).tolist()

@@ -24,12 +24,12 @@ class DerivativeElimination(SelectiveRegressor):
         f_S = argmin (1/n) Σ_i (y_i − f(x_i))² + ν ‖f‖²   over the f that depend on S only,
 
     drops from S the input, or group, whose derivative norm ‖∂_a f_S‖ is smallest, and repeats. Of
-    all S on the way the one with the least error on held-out data is taken.
+    all these S it takes the one with the least error on held-out data.
 
     Parameters
     ----------
     method : str
-        Where the candidates S come from: any method of `nvsd.select` but "anova".
+        Where the candidates S come from: any method of `nvsd.select` except "anova".
     kernel, groups, cv, rule, standardize, random_state, n_jobs, options
         As for `SelectiveRegressor`.
     penalty, nu, nus, widths, width_per_input, value_points

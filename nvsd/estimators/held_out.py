@@ -1,4 +1,4 @@
-"""Paths judged on held-out data, and the Dataset of the judgements."""
+"""Paths judged on held-out data, and a Dataset of their errors."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from nvsd.solvers.status import is_certified
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """All that shares one factorisation: the paths for every penalty, on some samples.
+    """Everything that shares one factorisation: the paths for every penalty, on some samples.
 
     Attributes
     ----------
@@ -33,10 +33,11 @@ class Job:
     test : Data or None
         Held-out data, in the same units.
     grids : sequence of dict
-        For each penalty the arguments of `nvsd_path` that give its τ.
+        For each penalty, the arguments of `nvsd_path` that give its τ.
     empty : sequence of (taus, 1) bool arrays
-        For each penalty the τ at which nothing is selected on all samples, when these are only
-        some. Such a τ gives the mean of y, so it must not be chosen for what it selects here.
+        For each penalty, the τ at which nothing is selected on all samples, if this job has only
+        some of them. Such a τ gives the mean of y, so it is judged as the mean even if it selects
+        something here.
     ridge_nus : (r,) array or None
         Weights to try in the refit; None judges the penalised f.
     settings : dict
@@ -67,7 +68,7 @@ class Job:
 
 
 class Outcome(NamedTuple):
-    """What came of a job: one path per penalty; the rest has a row for each of them.
+    """The result of a job: one path per penalty. The other fields have a row for each path.
 
     Attributes
     ----------
@@ -85,7 +86,7 @@ class Outcome(NamedTuple):
 def run(job: Job, keep_paths: bool, threads: int | None) -> Outcome:
     """Fit all paths of a job and judge them."""
     with threadpool_limits(threads), warnings.catch_warnings():
-        # In another process nobody would see the warning: `converged` tells the caller.
+        # A warning in another process would not be seen, so the caller looks at `converged`.
         warnings.simplefilter("ignore", ConvergenceWarning)
         prepared = prepare(
             job.train.rows, kernel=job.kernel, nu=job.nu, standardize=job.standardize
@@ -130,16 +131,16 @@ def cv_dataset(
     nus: Sequence[float],
     widths: Sequence[float],
 ) -> xr.Dataset:
-    """The judgements of all folds.
+    """The errors of all folds, as a Dataset.
 
     Parameters
     ----------
     jobs : sequence of Job
         For each ν and, within it, each width.
     whole : sequence of Outcome
-        Of each job, on all samples.
+        The result of each job on all samples.
     judged : sequence of sequences of Outcome
-        Of each job, on its folds.
+        The results of each job on its folds.
     """
     error, error_se = _stack(judged, "error"), _stack(judged, "error_se")
     ridge = error.mean(axis=-1).argmin(axis=-1)[..., None]
@@ -174,7 +175,7 @@ def _stack(judged: Sequence[Sequence[Outcome]], name: str) -> Array:
 
 
 def _standard_error(error: Array, over_rows: Array) -> Array:
-    """Of the mean over the folds; a single fold has no spread but that of its rows."""
+    """Standard error of the mean over the folds; for a single fold, that over its rows."""
     k = error.shape[-1]
     return over_rows[..., 0] if k == 1 else np.asarray(error.std(axis=-1, ddof=1) / np.sqrt(k))
 

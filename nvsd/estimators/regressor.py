@@ -17,15 +17,15 @@ from nvsd.penalties import Groups, Penalty
 class NVSDRegressor(PathRegressor):
     """The certified path of the paper, at one τ, as a regressor and selector.
 
-    To find out which inputs y depends on, call `SelectiveRegressor` or `nvsd.select`. This is the
-    one to call for the penalised problem itself, solved to a duality gap that is stored.
+    To find out which inputs y depends on, use `SelectiveRegressor` or `nvsd.select`. This class is
+    for the penalised problem itself, solved to a duality gap that is stored.
 
     Finds the f in the RKHS of the kernel that minimises
 
         (1/n) Σ_i (y_i − f(x_i))² + τ J(f) + ν ‖f‖²,
 
-    J a penalty on the norms ‖∂_a f‖ of the partial derivatives over the samples, selects the inputs
-    whose norm is not zero, and refits kernel ridge on these alone.
+    where J is a penalty on the norms ‖∂_a f‖ of the partial derivatives over the samples. Then
+    selects the inputs whose norm is not zero, and refits kernel ridge on these alone.
 
     Parameters
     ----------
@@ -34,8 +34,8 @@ class NVSDRegressor(PathRegressor):
     tau_fraction : float
         In (0, 1]; used when tau is None.
     kernel : {"gaussian", "matern", "polynomial", "linear"} or Kernel
-        "gaussian" and "matern" have as width the median distance to the 20 nearest neighbours;
-        "polynomial" is of degree 3 with offset 1.
+        The width of "gaussian" and "matern" is the median distance to the 20 nearest neighbours;
+        "polynomial" has degree 3 and offset 1.
     penalty : {"lasso", "group", "elastic-net", "sparse-group"} or Penalty
         A penalty of `nvsd.penalties` brings its own groups and mu.
     groups : sequence or mapping, optional
@@ -45,9 +45,8 @@ class NVSDRegressor(PathRegressor):
     nu : float
         ν, the weight of the squared norm.
     debias : bool
-        Whether `predict` uses the refit on the selected inputs, which is what one should predict
-        with: it alone ignores the other inputs. Without, no refit is made and `predict` is
-        `predict_penalized`.
+        Whether `predict` uses the refit on the selected inputs. This is recommended: only the refit
+        ignores the other inputs. If False, no refit is made and `predict` is `predict_penalized`.
     refit_nu : float, optional
         Weight of the squared norm in the refit; nu by default.
     standardize : bool
@@ -146,7 +145,7 @@ class NVSDRegressor(PathRegressor):
         return penalties[0]
 
     def _path(self, data: Data) -> xr.Dataset:
-        """The path at the one τ; as a fraction it is the end of a grid that starts at τ_max."""
+        """The path at the one τ; a fraction of τ_max is the end of a grid that starts at τ_max."""
         grid: dict[str, Any]
         if self.tau is not None:
             grid = {"taus": [self.tau]}

@@ -24,23 +24,23 @@ from nvsd.solvers.status import Status
 class NVSDRegressorCV(PathRegressor):
     """The certified path of the paper, its τ chosen on held-out data, as a regressor and selector.
 
-    To find out which inputs y depends on, call `SelectiveRegressor` or `nvsd.select`. This is the
-    one to call for the penalised problem itself, solved to a duality gap that is stored.
+    To find out which inputs y depends on, use `SelectiveRegressor` or `nvsd.select`. This class is
+    for the penalised problem itself, solved to a duality gap that is stored.
 
     For every τ of a grid, and every μ, ν and width if several are given, finds the f that minimises
 
         (1/n) Σ_i (y_i − f(x_i))² + τ J(f) + ν ‖f‖²,
 
-    J a penalty on the norms ‖∂_a f‖ of the partial derivatives over the samples. Each is judged by
-    its mean squared error on held-out data, after a refit of kernel ridge on the inputs that it
-    selects. A τ that selects nothing on all samples counts as what it would give, the mean of y,
-    also in folds where it selects something.
+    where J is a penalty on the norms ‖∂_a f‖ of the partial derivatives over the samples. Each f is
+    judged by its mean squared error on held-out data, after a refit of kernel ridge on the inputs
+    that it selects. A τ that selects nothing on all samples is judged as the mean of y, even in
+    folds where it selects something.
 
     Parameters
     ----------
     kernel, penalty, groups, debias, standardize, tol, max_iter
-        As for `NVSDRegressor`. With debias=False the penalised f is judged and predicts, not the
-        refit: it is shrunk, and uses all inputs away from the samples.
+        As for `NVSDRegressor`. With debias=False the penalised f, not the refit, is judged and
+        predicts. It is shrunk, and uses all inputs away from the samples.
     mu : float or sequence of float
         For "elastic-net" and "sparse-group": the share of the lasso; several are compared.
     nu : float or sequence of float
@@ -48,27 +48,27 @@ class NVSDRegressorCV(PathRegressor):
     widths : float or sequence of float
         Multiples of the kernel's width; several are compared.
     refit_nus : float or sequence of float, optional
-        Weights of the squared norm in the refit, the best is taken for every τ; by default
+        Weights of the squared norm to try in the refit; the best is taken for every τ. By default
         `nvsd.ridge.dense.default_nus`, a wide grid.
     taus : sequence of float, optional
-        The grid of τ; by default n_taus values from τ_max down to tau_ratio times that, a grid of
-        its own for every (μ, ν, width), from all samples. All folds share it.
+        The grid of τ. By default n_taus values from τ_max down to tau_ratio times τ_max. Every
+        (μ, ν, width) has its own grid, from all samples, and all folds share it.
     n_taus, tau_ratio : int, float
-        Of the automatic grid.
+        For the automatic grid.
     cv : int, splitter, or iterable of (train, test)
         Folds; an integer means `KFold` without shuffling, as everywhere in scikit-learn.
     rule : {"min", "1se"}
         The least error, or the largest τ whose error is within one standard error of it, with the
         μ, ν and width of the least.
     n_jobs : int, optional
-        Fits done at once, through joblib. Their linear algebra then runs on one thread each.
+        Number of parallel fits, by joblib. Their linear algebra then runs on one thread each.
 
     Attributes
     ----------
     cv_results_ : Dataset
         Dimensions (nu, width, mu, tau, fold): `error`, `converged`, and over the folds
         `mean_error`, `error_se`; `tau_value` and `n_selected` of the path of all samples;
-        `ridge_nu` of the refit. Along the dimension tau are positions, as grids differ. The
+        `ridge_nu` of the refit. The dimension tau counts positions, because grids differ. The
         attributes chosen_nu, ..., chosen_tau are the positions of what was chosen.
     path_ : Dataset
         The whole path on all samples for the chosen (μ, ν, width).
@@ -208,7 +208,7 @@ class NVSDRegressorCV(PathRegressor):
         return np.array([check_non_negative("a refit nu", nu) for nu in given])
 
     def _run(self, jobs: Sequence[Job], keep_paths: bool = False) -> list[Outcome]:
-        # Threads of the linear algebra would fight with the other workers for the cores.
+        # Threads of the linear algebra would compete with the other workers for the cores.
         threads = 1 if min(effective_n_jobs(self.n_jobs), len(jobs)) > 1 else None
         task = delayed(run)
         return list(Parallel(self.n_jobs)(task(job, keep_paths, threads) for job in jobs))

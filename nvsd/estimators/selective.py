@@ -1,4 +1,4 @@
-"""`SelectiveRegressor`: `nvsd.select` and its refit, with the manners of scikit-learn."""
+"""`SelectiveRegressor`: `nvsd.select` and its refit as an estimator of scikit-learn."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ class SelectiveRegressor(DerivativeSelector):
     loss : {"squared", "huber", "quantile"} or Loss, optional
         What fits minimise and sets are judged by; others than squares with "anova" only.
     kernel : {"gaussian", "matern", "polynomial", "linear"} or Kernel, optional
-        Of all methods but "anova", which has its own.
+        For all methods except "anova", which has its own.
     groups : sequence or mapping, optional
         One label per input, or {group: inputs}; groups are kept or dropped as a whole.
     keep : sequence
-        Inputs that are always in, by name or number.
+        Inputs that are always selected, by name or number.
     k : int, optional
         The exact number of inputs, or groups, to select.
     fdr : float, optional
-        Keep what tests call relevant at this false discovery rate; see `nvsd.significance`.
+        Select what passes tests at this false discovery rate; see `nvsd.significance`.
     cv : int, splitter, or sequence of (train, test)
-        Folds; an integer means shuffled ones, by random_state.
+        Folds; an integer means shuffled folds, which depend on random_state.
     rule : str, optional
         As for `nvsd.select`.
     standardize : bool
@@ -50,7 +50,7 @@ class SelectiveRegressor(DerivativeSelector):
     random_state : int
         Seed of folds and subsamples.
     n_jobs : int, optional
-        Folds done at once, through joblib.
+        Number of parallel fits, by joblib.
     options : mapping, optional
         Further arguments of `nvsd.select`: penalty, nu, nus, widths, width_per_input, value_points,
         and those of the method.
@@ -58,9 +58,9 @@ class SelectiveRegressor(DerivativeSelector):
     Attributes
     ----------
     selection_ : Selection
-        All that `nvsd.select` returned.
+        The result of `nvsd.select`.
     support_ : (d,) bool array
-        The inputs selected: those that explain y.
+        The selected inputs.
     ranking_ : Series
         One number for every input, best first.
     derivative_norms_ : (d,) array

@@ -1,6 +1,8 @@
-"""How sure is it? Tests whether y depends on an input given the others.
+"""Tests of whether y depends on an input given the others.
 
-`conditional` models an input given the others, `copies` draws it anew from that model, `hypotheses`
-measures how much the errors on held-out rows rise when a copy takes its place, `multiplicity`
-turns p-values into q-values, and `together` finds inputs that are near copies of each other.
+- `conditional` models an input given the others;
+- `copies` draws new values of the input from that model;
+- `hypotheses` measures how much the errors on held-out rows rise if a copy replaces the input;
+- `multiplicity` turns p-values into q-values;
+- `together` finds inputs that are near copies of each other.
 """

@@ -1,11 +1,12 @@
 """A model of one input given the others: mean, scale, and a check of both.
 
-The input is first brought to normal scores t of its ranks, so that tails and units do not matter:
+The input is first replaced by the normal scores t of its ranks, so that tails and units do not
+matter:
 
     t = m(x_others) + s(x_others) e,       e independent of x_others
 
-m and s are reweighted kernel ridge, the engine's fits, with leave-one-out predictions at the rows
-they were fitted to. Where a scan sees no dependence, m and s are constants.
+m and s are fits of the engine, which is reweighted kernel ridge, with leave-one-out predictions at
+the rows they were fitted to. If a scan finds no dependence, they are constant.
 """
 
 from __future__ import annotations
@@ -26,22 +27,22 @@ Array = NDArray[Any]
 Index = NDArray[np.intp]
 
 # All constants here were tuned on the designs of docs/scripts/significance_tuning.py.
-FIT_ROWS = 1000  # rows that a model is fitted to
-INNER_ROWS, INNER_SHARE = 400, 0.7  # rows on which configurations are compared, share that fits
-MOST = 128  # other inputs that a model may use: those that show most
+FIT_ROWS = 1000  # largest number of rows that a model is fitted to
+INNER_ROWS, INNER_SHARE = 400, 0.7  # rows on which configurations are compared, share to fit
+MOST = 128  # largest number of other inputs in a model: those with the largest main effects
 CONFIGS = (
     Config(LINE, 1, 1.0, "flat", 2),
     Config((Base(0.3),), 1, 1.0, "scan", 2),
     Config(BOTH, 2, 1.0, "scan", 3),
     Config(ROUGH, 1, 1.0, "scan", 2),
 )
-LOWEST_SCALE = 0.1  # of the mean scale: no row has a smaller one
-SURE = 1.0  # normal scores above chance from which a dependence is modelled
+LOWEST_SCALE = 0.1  # share of the mean scale: no row has a smaller scale
+SURE = 1.0  # normal scores above chance beyond which a dependence of the scale is modelled
 
 
 @dataclass(frozen=True, eq=False)
 class Others:
-    """The inputs that a model may use: rows to fit, their cosines and features, and all rows."""
+    """The inputs that a model may use: all rows, rows to fit, and their cosines and features."""
 
     X: Array
     rows: Index
@@ -49,7 +50,7 @@ class Others:
 
     @classmethod
     def of(cls, X: Array, seed: int) -> Others:
-        """All inputs; of many rows, models are fitted to some drawn at random."""
+        """All inputs; if there are many rows, models are fitted to some drawn at random."""
         n = len(X)
         rows = np.arange(n)
         if n > FIT_ROWS:
@@ -62,7 +63,7 @@ class Others:
         return Others(self.X[:, rest], self.rows, self.bench.take(rest))
 
     def showing(self, target: Array) -> Others:
-        """The inputs that show most in the target."""
+        """The inputs with the largest main effects in the target, at most MOST."""
         if self.X.shape[1] <= MOST:
             return self
         main = scan_main(self.bench.C, target)
@@ -71,9 +72,9 @@ class Others:
 
 
 def excess(C: Single, target: Array) -> float:
-    """The largest normal score of inputs and pairs, above what chance would give.
+    """The largest normal score of inputs and pairs, minus what chance would give.
 
-    Negative where no dependence of the target on the inputs is visible.
+    It is negative if no dependence of the target on the inputs is visible.
     """
     d = C.shape[2]
     if d == 0 or not np.ptp(target):
@@ -89,7 +90,7 @@ def smoothed(others: Others, target: Array, seed: int) -> Array:
     Parameters
     ----------
     target : (rows,) array
-        At the rows to fit.
+        The target at the rows to fit.
     """
     n = len(target)
     order = np.random.default_rng(seed).permutation(n)
@@ -132,7 +133,7 @@ class Conditional:
         The share of the variance that the other inputs explain.
     check : float
         The largest dependence on the others that is left in the residuals or in their sizes, in
-        normal scores above chance: a good model has a negative one.
+        normal scores above chance: it is negative for a good model.
     """
 
     mean: Array

@@ -1,9 +1,9 @@
-"""Copies of inputs, drawn anew given the others.
+"""Copies of inputs: new values, drawn given the others.
 
-A continuous input keeps its own law: normal scores are drawn as mean + scale times the residual of
-a row chosen at random, and brought back by the quantiles of the input. An input with few levels is
-drawn from the probabilities of its levels. A group is drawn together: its inputs take the residuals
-of the same row.
+A continuous input keeps its distribution: normal scores are drawn as mean + scale times the
+residual of a row chosen at random, and transformed back by the quantiles of the input. An input
+with few levels is drawn from the probabilities of its levels. A group is drawn together: its inputs
+take the residuals of the same row.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from nvsd.inference.conditional import Others, conditional, excess, smoothed
 Array = NDArray[Any]
 Index = NDArray[np.intp]
 
-LEVELS = 10  # different values up to which an input is drawn level by level
-TIED = 0.5  # share of different values below which an input takes only values that it has
+LEVELS = 10  # an input with at most this many different values is drawn level by level
+TIED = 0.5  # with a smaller share of different values, copies take only values of the input
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +49,7 @@ def normal_scores(x: Array) -> Array:
 
 
 def from_normal_scores(t: Array, x: Array) -> Array:
-    """Values of the law of x at normal scores t: its quantiles."""
+    """Values with the distribution of x: its quantiles at normal scores t."""
     ordered, n = np.sort(x), len(x)
     u = ndtr(t)
     if len(np.unique(x)) < TIED * n:

@@ -2,10 +2,10 @@
 
     Δ_i = mean over copies of ℓ(y_i, f(x_i with a copy of x_u)) − ℓ(y_i, f(x_i))
 
-at rows i that f has not seen. If copies have the law of x_u given the others, then x_u and its
-copies are exchangeable under the hypothesis, whatever f is, and E Δ_i = 0. The statistic is the
-mean of Δ over its standard error, and large values speak against the hypothesis. An input that f
-does not use has Δ = 0.
+at rows i that f has not seen. If copies have the distribution of x_u given the others, then x_u and
+its copies are exchangeable under the hypothesis, so E Δ_i = 0 for any f. The statistic is the mean
+of Δ over its standard error, and large values speak against the hypothesis. An input that f does
+not use has Δ = 0.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from nvsd.inference.copies import Copier, Drawn
 Array = NDArray[Any]
 Index = NDArray[np.intp]
 
-TESTED_ROWS = 1500  # held-out rows of a fold that are tested: more change p-values little
+TESTED_ROWS = 1500  # largest number of held-out rows to test in a fold: more hardly change p-values
 
 
 class Testable(Protocol):
@@ -46,12 +46,12 @@ class Model:
     Attributes
     ----------
     fit : SetFit or None
-        None where the mean was best.
+        None if the mean was best.
     rows : index array
     target : array
         y at these rows.
     bound : float
-        Errors beyond it count linearly, so that few outliers do not decide.
+        Errors beyond it count linearly, so that a few outliers do not decide.
     """
 
     fit: SetFit | None
@@ -76,11 +76,11 @@ class Model:
         return np.intersect1d(unit, active)
 
     def loss(self, predicted: Array) -> Array:
-        """What an error costs."""
+        """The loss at each row."""
         return huber(self.target - predicted, self.bound)
 
     def loss_of_the_mean(self) -> Array:
-        """What an error of the mean costs."""
+        """The loss if the mean of y predicts."""
         return self.loss(np.full(1, self.target.mean()))
 
     def rise(self, X: Array, unit: Index, drawn: Drawn) -> Array:
@@ -96,16 +96,16 @@ class Model:
 
 @dataclass(frozen=True, eq=False)
 class Tested:
-    """What the tests say, one number for each unit.
+    """Results of the tests, one number for each unit.
 
     Attributes
     ----------
     rise, rise_se : arrays
-        Mean of Δ and its standard error, as a share of the loss of the mean.
+        Mean of Δ and its standard error, as shares of the loss of the mean of y.
     statistic, p_value : arrays
         For units that no fit uses, 0 and 1.
     explained, check : arrays
-        Of the model of each unit given the others; NaN where none was needed.
+        Those of `Drawn`, for the model of each unit given the others; NaN if no model was needed.
     """
 
     rise: Array
@@ -134,7 +134,7 @@ def tested(
     units : sequence of int arrays
         The inputs of each unit, ascending.
     tick : callable
-        Told of every unit that is done.
+        Called with 1 for every unit that is done.
     """
     copier = Copier(X, seed)
     whole = _loss_of_the_mean(repeats)
@@ -151,13 +151,13 @@ def tested(
 
 
 def _loss_of_the_mean(repeats: Sequence[Sequence[Testable]]) -> float:
-    """What an error of the mean costs: the unit of Δ."""
+    """The mean loss if the mean of y predicts: the unit of Δ."""
     losses = [model.loss_of_the_mean() for folds in repeats for model in folds]
     return max(float(np.mean(np.concatenate(losses))), 1e-300)
 
 
 def _mean_rise(X: Array, repeats: Sequence[Sequence[Testable]], unit: Index, drawn: Drawn) -> Array:
-    """Δ of every row that is held out, its mean over the repeats."""
+    """Δ of every held-out row, as its mean over the repeats."""
     total, count = np.zeros(len(X)), np.zeros(len(X))
     for folds in repeats:
         for model in folds:
@@ -168,7 +168,7 @@ def _mean_rise(X: Array, repeats: Sequence[Sequence[Testable]], unit: Index, dra
 
 
 def _t_test(delta: Array) -> tuple[float, float, float, float]:
-    """Mean, standard error, statistic and p-value of the hypothesis that the mean is 0."""
+    """Mean, standard error, statistic and p-value of a one-sided test that the mean is 0."""
     n, mean = len(delta), float(delta.mean())
     se = float(delta.std(ddof=1) / np.sqrt(n)) if n > 1 else 0.0
     if se <= 0:

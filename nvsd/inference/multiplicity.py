@@ -22,7 +22,7 @@ def benjamini_hochberg(p: Array) -> Array:
 
 def benjamini_yekutieli(p: Array) -> Array:
     """False discovery rate under any dependence: Benjamini-Hochberg times 1 + 1/2 + … + 1/m."""
-    # Not cut at 1 before it is scaled.
+    # The factor is at least 1, so it does not matter that q-values are cut at 1 before.
     factor = float(np.sum(1 / np.arange(1, len(p) + 1)))
     return np.asarray(np.minimum(benjamini_hochberg(p) * factor, 1.0))
 

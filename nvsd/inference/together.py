@@ -1,4 +1,4 @@
-"""Inputs that are near copies of each other, which a test one by one cannot tell apart."""
+"""Inputs that are near copies of each other, which tests of single inputs cannot distinguish."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from scipy.stats import rankdata
 Array = NDArray[Any]
 Index = NDArray[np.intp]
 
-NEAR = 0.95  # rank correlation: given its copy, a tenth of the input's variance is left
-ROWS = 2000  # that correlations are taken over
+NEAR = 0.95  # rank correlation at which a tenth of the input's variance is left given its copy
+ROWS = 2000  # about the number of rows over which correlations are taken
 
 
 def near_copies(X: Array, tested: Index) -> list[Index]:
-    """Sets of inputs of which each pair has a rank correlation of NEAR or more, in size.
+    """Sets of inputs in which each pair has an absolute rank correlation of NEAR or more.
 
-    Every set holds one of the inputs tested; an input without a copy is in none.
+    Every set has at least one tested input. An input without a near copy is in no set.
     """
     step = max(1, len(X) // ROWS)
     R = rankdata(X[::step], axis=0)

@@ -7,7 +7,7 @@ from nvsd.losses.huber import Huber
 from nvsd.losses.logistic import Logistic
 from nvsd.losses.quantile import Quantile
 from nvsd.losses.squared import SQUARED, Squared
-from nvsd.losses.term import LossTerm
+from nvsd.losses.term import LossTerm, loss_term, sample_weights
 
 __all__ = [
     "SQUARED",
@@ -16,7 +16,9 @@ __all__ = [
     "Loss",
     "LossTerm",
     "Parabola",
-    "Quantile",
     "QuadraticLoss",
+    "Quantile",
     "Squared",
+    "loss_term",
+    "sample_weights",
 ]

@@ -53,8 +53,8 @@ class Loss(ABC):
         """∂²ℓ/∂f_i², shaped like F; 0 at kinks and where the loss is straight."""
         raise NotImplementedError(f"{type(self).__name__} has no second derivative")
 
-    def prox(self, y: Array, W: Array, step: Array | float) -> Array:
-        """argmin_t step ℓ(y_i, t) + ½ (t − w_i)², shaped like W.
+    def prox(self, y: Array, W: Array, step: Array | float, start: Array | None = None) -> Array:
+        """argmin_t step ℓ(y_i, t) + ½ (t − w_i)², shaped like W; start is a guess.
 
         The root of t − w + step ℓ'(t), which increases; it lies between w and w − step ℓ'(w).
         """
@@ -64,7 +64,7 @@ class Loss(ABC):
             return T - W + step * self.gradient(y, T), slope
 
         ends = W, W - step * self.gradient(y, W)
-        return increasing_root(equation, np.minimum(*ends), np.maximum(*ends))
+        return increasing_root(equation, np.minimum(*ends), np.maximum(*ends), start)
 
     def prox_slope(self, y: Array, T: Array, step: Array | float) -> Array:
         """The derivative of the prox in w, where its value is T."""
@@ -98,7 +98,7 @@ class Loss(ABC):
         """The v that are nearest to V in the domain of the conjugate."""
         return V
 
-    def typical_curvature(self, y: Array) -> float:
+    def typical_curvature(self, y: Array | None) -> float:
         """The second derivative c > 0 of a parabola of the same scale.
 
         Where the loss is not quadratic, S1 has (c/2n) Σ_i (f_i − t_i)² in its place, with targets
@@ -178,12 +178,12 @@ class QuadraticLoss(Loss):
         """vy + v²/(2c)."""
         return np.asarray(V * y + V * V / (2.0 * self.curvature))
 
-    def prox(self, y: Array, W: Array, step: Array | float) -> Array:
+    def prox(self, y: Array, W: Array, step: Array | float, start: Array | None = None) -> Array:
         """(w + step c y) / (1 + step c)."""
         pull = step * self.curvature
         return np.asarray((W + pull * y) / (1.0 + pull))
 
-    def typical_curvature(self, y: Array) -> float:
+    def typical_curvature(self, y: Array | None) -> float:
         """The constant c."""
         return self.curvature
 

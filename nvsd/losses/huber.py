@@ -74,7 +74,7 @@ class Huber(Loss):
         """With |v| ≤ 2δ."""
         return np.clip(V, -2.0 * self._delta, 2.0 * self._delta)
 
-    def prox(self, y: Array, W: Array, step: Array | float) -> Array:
+    def prox(self, y: Array, W: Array, step: Array | float, start: Array | None = None) -> Array:
         """r = (w − y)/(1 + 2 step) inside, and 2 step δ nearer to y than w outside."""
         inside = (W - y) / (1.0 + 2.0 * step)
         return np.asarray(W - 2.0 * step * np.clip(inside, -self._delta, self._delta))
@@ -84,6 +84,6 @@ class Huber(Loss):
         weight = self._delta / np.maximum(np.abs(F - y), self._delta)
         return self.gradient(y, F), 2.0 * weight
 
-    def typical_curvature(self, y: Array) -> float:
+    def typical_curvature(self, y: Array | None) -> float:
         """That of the squares."""
         return 2.0

@@ -43,17 +43,17 @@ class Quantile(Loss):
 
     def gradient(self, y: Array, F: Array) -> Array:
         """−q below y, 1 − q above, 0 at y."""
-        return np.where(F < y, -self.q, np.where(F > y, 1.0 - self.q, 0.0))
+        return np.where(y > F, -self.q, np.where(y < F, 1.0 - self.q, 0.0))
 
     def conjugate(self, y: Array, V: Array) -> Array:
         """vy for v in [−q, 1 − q]."""
-        return np.where((V >= -self.q) & (V <= 1.0 - self.q), V * y, np.inf)
+        return np.where((-self.q <= V) & (1.0 - self.q >= V), V * y, np.inf)
 
     def feasible(self, y: Array, V: Array) -> Array:
         """With v in [−q, 1 − q]."""
         return np.clip(V, -self.q, 1.0 - self.q)
 
-    def prox(self, y: Array, W: Array, step: Array | float) -> Array:
+    def prox(self, y: Array, W: Array, step: Array | float, start: Array | None = None) -> Array:
         """Towards y by step q or step (1 − q), but not beyond it."""
         return np.asarray(W - np.clip(W - y, -step * self.q, step * (1.0 - self.q)))
 
@@ -80,7 +80,9 @@ class Quantile(Loss):
         """½/width at the kink, 0 elsewhere; a rounded fit is at it if closer than two widths."""
         return np.where(np.abs(F - y) <= 2 * width, 0.5 / max(width, TINY), 0.0)
 
-    def typical_curvature(self, y: Array) -> float:
+    def typical_curvature(self, y: Array | None) -> float:
         """Slope over spread: the loss of a deviation of the usual size is that of a parabola."""
+        if y is None:
+            return 1.0
         spread = float(np.median(np.abs(y - np.median(y)))) or float(y.std()) or 1.0
         return 1.0 / spread

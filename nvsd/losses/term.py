@@ -8,16 +8,24 @@ are those of a convex function of s, and L*(v) is finite only where Σ_i v_i = 0
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nvsd.data.checks import check_positive, check_target
+from nvsd.data.classes import Labels, two_labels_of
 from nvsd.losses.base import Loss
 from nvsd.losses.roots import increasing_root
+from nvsd.tolerances import TINY
 
 Array = NDArray[np.float64]
+
+# Mean of the slopes v_i over that of their sizes that counts as zero; `feasible` takes it off.
+UNBALANCED = 1e-13
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,12 +41,15 @@ class LossTerm:
         ω, with mean 1.
     free : bool
         Whether there is a constant.
+    classes : array or None
+        The two labels, if the loss is of classes.
     """
 
     loss: Loss
     y: Array
     weights: Array
     free: bool
+    classes: NDArray[Any] | None = None
 
     @property
     def n(self) -> int:
@@ -59,6 +70,11 @@ class LossTerm:
         """(1/n) Σ_i ω_i ℓ(y_i, f_i) for each row of F, the constant included."""
         return np.asarray(self.loss.pointwise(self.y, F) @ self.weights / self.n)
 
+    def at_constant(self) -> Array:
+        """The slopes v of L at s = 0, (1, n)."""
+        F = np.full((1, self.n), self.origin)
+        return self.feasible(self.loss.gradient(self.y, F) * self.weights / self.n)
+
     def constant(self, S: Array) -> Array:
         """The c of each row of S, (k, 1)."""
         if not self.free:
@@ -77,21 +93,24 @@ class LossTerm:
         step = self.weights / (self.n * kappa)
         if not self.free:
             return self.loss.prox(self.y, W, step)
-        c = self._prox_constant(W, step)
-        return self.loss.prox(self.y, W + c, step) - c
-
-    def _prox_constant(self, W: Array, step: Array) -> Array:
-        """The root of Σ_i (w_i + c − t_i), which increases in c, (k, 1)."""
+        last: tuple[Array, Array, Array] | None = None  # c, t and the slopes of t in c
 
         def equation(c: Array) -> tuple[Array, Array]:
-            T = self.loss.prox(self.y, W + c, step)
-            slope = 1.0 - self.loss.prox_slope(self.y, T, step)
-            return _mean(W + c - T), _mean(slope)
+            """The mean of (w_i + c − t_i) over that of its size, and its slope."""
+            nonlocal last
+            guess = None if last is None else last[1] + last[2] * (c - last[0])
+            T = self.loss.prox(self.y, W + c, step, guess)
+            slopes = self.loss.prox_slope(self.y, T, step)
+            last, pulls = (c, T, slopes), W + c - T
+            size = np.maximum(np.abs(pulls).mean(axis=1, keepdims=True), TINY)
+            return _mean(pulls) / size, _mean(1.0 - slopes) / size
 
         levels = self.loss.level(self.y, W, self.weights)
         reach = float(step.max())  # the prox moves by step times a slope of the loss
         low, high = levels.min(axis=1, keepdims=True), levels.max(axis=1, keepdims=True)
-        return increasing_root(equation, low - reach, high + reach, _mean(levels))
+        c = increasing_root(equation, low - reach, high + reach, _mean(levels), UNBALANCED)
+        assert last is not None
+        return last[1] - c
 
     def feasible(self, V: Array) -> Array:
         """v in the domain of L*: each v_i in that of its own, and Σ_i v_i = 0 if c is free.
@@ -114,7 +133,63 @@ class LossTerm:
         terms = self.loss.pointwise(self.y, F) + self.loss.conjugate(self.y, slopes) - slopes * F
         # Σ_i v_i is zero up to rounding, which the constant multiplies.
         left = np.abs(V.sum(axis=1) * (F - S)[:, 0])
-        return np.maximum(terms, 0.0) @ per_sample + left
+        return np.asarray(np.maximum(terms, 0.0) @ per_sample + left)
+
+
+def loss_term(
+    loss: Loss, y: Any, n: int, weights: Array | None, class_weight: Any, free: bool
+) -> LossTerm:
+    """The term for this y: labels become signs, and constants of the loss are taken from y."""
+    total = np.ones(n) if weights is None else weights
+    if not loss.of_classes:
+        target = check_target(y, n)
+        return LossTerm(loss.bound(target), target, total, free)
+    labels = two_labels_of(y, n)
+    total = total * class_weights(class_weight, labels)
+    return LossTerm(
+        loss.bound(labels.signs), labels.signs, _of_mean_one(total), free, labels.classes
+    )
+
+
+def class_weights(given: Any, labels: Labels) -> Array:
+    """The weight of each sample: of its class, or "balanced" so that all classes weigh the same.
+
+    Parameters
+    ----------
+    given : mapping, "balanced" or None
+        {label: weight}; a label that is missing has the weight 1.
+    """
+    if given is None:
+        return np.ones(len(labels.codes))
+    if isinstance(given, str) and given == "balanced":
+        return (1.0 / np.bincount(labels.codes))[labels.codes]
+    if not isinstance(given, Mapping):
+        raise ValueError(
+            f"class_weight = {given!r} is not allowed; give 'balanced', or {{label: weight}}."
+        )
+    known = labels.classes.tolist()
+    unknown = [label for label in given if label not in known]
+    if unknown:
+        raise ValueError(f"class_weight names {unknown[0]!r}, but the classes are {known}.")
+    each = [check_positive("a weight in class_weight", given.get(label, 1.0)) for label in known]
+    return np.array(each)[labels.codes]
+
+
+def sample_weights(given: Any, n: int) -> Array | None:
+    """Positive weights of mean 1; None if all are equal."""
+    if given is None:
+        return None
+    weights = check_target(given, n, "sample_weight")
+    if not (weights > 0).all():
+        raise ValueError(
+            f"sample_weight holds {weights.min():g}; give positive weights, and leave out the rows "
+            "that should not count."
+        )
+    return None if np.ptp(weights) == 0 else _of_mean_one(weights)
+
+
+def _of_mean_one(weights: Array) -> Array:
+    return np.asarray(weights / weights.mean())
 
 
 def _mean(A: Array) -> Array:

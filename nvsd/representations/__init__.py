@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nvsd.representations.base import Problem, Representation, Request
+from nvsd.representations.base import Problem, Representation
 from nvsd.representations.costs import choose, refuse_long_path
 from nvsd.representations.derivative import DerivativeSpace
 from nvsd.representations.factor import FactorSpace
@@ -11,6 +11,7 @@ from nvsd.representations.landmark import LandmarkSpace
 from nvsd.representations.maps import DenseMap
 from nvsd.representations.matrix_free import MatrixFreeSpace
 from nvsd.representations.monomial import MonomialSpace
+from nvsd.representations.request import Request
 
 __all__ = [
     "DenseMap",

@@ -15,69 +15,27 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nvsd.data.checkpoint import Checkpoint
-from nvsd.data.landmarks import Landmarks
-from nvsd.data.rows import ArrayRows, Rows
 from nvsd.descriptions import concrete
 from nvsd.kernels import Kernel
 from nvsd.linalg import ShiftedSystem
-from nvsd.losses import Loss, QuadraticLoss
+from nvsd.losses import QuadraticLoss
+from nvsd.penalties import BoundPenalty, block_norms
+from nvsd.representations.request import Cost, Request, refuse_common
+from nvsd.representations.splitting import Splitting
+from nvsd.tolerances import FLAT_POINT
 
 Array = NDArray[np.float64]
 
 FLAT_KAPPA = 1e9  # times the system's unit: so large that S1 nearly enforces Zθ = v
-
-
-class Cost(NamedTuple):
-    """Flops of the set-up with a few factorisations, and bytes of memory."""
-
-    flops: float
-    memory: float
-
-
-@dataclass(frozen=True, eq=False)
-class Request:
-    """Everything that a representation is made from.
-
-    Attributes
-    ----------
-    s1 : {"auto", "cholesky", "diagonal"}
-        How the linear system of S1 is solved for many κ.
-    landmarks : Landmarks or None
-        Points that carry f, if it is to be approximated.
-    checkpoint : Checkpoint or None
-        Lets an interrupted pass over the rows continue.
-    """
-
-    rows: Rows
-    kernel: Kernel
-    nu: float
-    loss: Loss
-    s1: str = "auto"
-    landmarks: Landmarks | None = None
-    checkpoint: Checkpoint | None = None
-
-    @property
-    def n(self) -> int | None:
-        """Number of samples; None if they come in blocks, where only sums can be kept."""
-        return self.rows.n if isinstance(self.rows, ArrayRows) else None
-
-    @property
-    def d(self) -> int:
-        """Number of inputs."""
-        return len(self.rows.features)
-
-    @property
-    def points(self) -> Array:
-        """All samples, as the kernel sees them."""
-        return self.rows.points()
+# Pairs of κ, in units of the system, and a number of rounds. The second pair is used if θ and u do
+# not match: explicit features lose digits to the large κ of the first.
+FLAT_ROUNDS = ((FLAT_KAPPA, 3), (1e-3 * FLAT_KAPPA, 4))
 
 
 class Representation(ABC):
@@ -100,6 +58,8 @@ class Representation(ABC):
         Whether it makes a pass over the rows, whose sums a checkpoint can keep.
     factorises : bool
         Whether S1 has a factorisation, for which the option s1 chooses the method.
+    splits : bool
+        Whether it has a `splitting`, which losses need that are not quadratic.
     shape : (int, int)
         d blocks of derivatives and the rows in each.
     system : ShiftedSystem
@@ -113,6 +73,7 @@ class Representation(ABC):
     automatic: ClassVar[bool] = True
     reads_rows: ClassVar[bool] = False
     factorises: ClassVar[bool] = True
+    splits: ClassVar[bool] = False
     details: Mapping[str, int] = MappingProxyType({})
     n: int
     nu: float
@@ -184,12 +145,25 @@ class Representation(ABC):
         """
 
     @property
+    def curve_floors(self) -> Array:
+        """Upper bounds of the least eigenvalue of H_aa, (d,).
+
+        (H⁻¹)_aa is at least the inverse of H_aa: where even that is too large for a proof, there
+        is no need to invert H.
+        """
+        return self.curve_norms
+
+    @property
     def curve_inverse_norms(self) -> Array:
         """Upper bounds of ‖(H⁻¹)_aa‖₂, (d,); inf where H is not surely positive definite.
 
         What cannot tell says inf: then no input is certified to be off.
         """
         return np.full(self.shape[0], np.inf)
+
+    def splitting(self) -> Splitting:
+        """For losses that are not quadratic; only if `splits`."""
+        raise NotImplementedError(f"representation {self.kind!r} has no splitting")
 
     def own_problem(self, center: bool) -> tuple[Problem, float] | None:
         """The problem for a y that was summed with the rows, and the constant subtracted from y.
@@ -220,13 +194,41 @@ class Problem(ABC):
     """
 
     representation: Representation
+    quadratic: ClassVar[bool] = True
     scale: float
     y: Array | None
 
     @property
     def shape(self) -> tuple[int, int]:
-        """d blocks of derivatives and the rows in each."""
+        """How many blocks S2 acts on, and the rows in each."""
         return self.representation.shape
+
+    def inputs(self, Z: Array) -> Array:
+        """The blocks of Z that belong to inputs, as a view: all, if the loss is quadratic."""
+        return Z
+
+    def kappas(self, kappa: Array) -> Array:
+        """κ of every block, shaped to multiply z."""
+        return kappa[:, None, None]
+
+    def metric(self, kappa: Array) -> Array | None:
+        """The roots of `kappas`, up to one factor for each point; None if all are equal."""
+        return None
+
+    def prox(self, penalty: BoundPenalty, W: Array, tau: Array, kappa: Array) -> Array:
+        """S2: the prox of τJ/κ."""
+        return penalty.prox(W, tau / kappa)
+
+    def feasible(self, penalty: BoundPenalty, U: Array, tau: Array) -> Array:
+        """U in the domain of the conjugate of what S2 takes, from which rounding may move it."""
+        return penalty.feasible(U, tau)
+
+    def fenchel_gap(self, penalty: BoundPenalty, tau: Array, Z: Array, U: Array) -> Array:
+        """τJ(z) + (τJ)*(u) − uᵀz ≥ 0, one term of the duality gap."""
+        J = penalty.value(block_norms(Z))
+        conjugate = penalty.conjugate(block_norms(U), tau)
+        inner = np.einsum("kam,kam->k", U, Z)
+        return np.asarray(np.maximum(tau * J + conjugate - inner, 0.0))
 
     @abstractmethod
     def s1(self, V: Array, kappa: Array) -> tuple[Array, Array]:
@@ -235,6 +237,41 @@ class Problem(ABC):
     @abstractmethod
     def ridge(self) -> tuple[Array, Array]:
         """C and Zθ at τ = 0."""
+
+    def flat(self) -> tuple[Array, Array, Array]:
+        """C, Zθ and the multiplier u at the minimum subject to Zθ = 0.
+
+        By the method of multipliers, with κ so large that three rounds suffice. u is the one of
+        least norm.
+        """
+        u = np.zeros((1, *self.shape))
+        for size, rounds in FLAT_ROUNDS:
+            kappa = np.array([size * self.representation.system.kappa_unit])
+            for _ in range(rounds):
+                C, z = self.s1(-u / kappa, kappa)
+                u = u + kappa * z
+            if self.half_distance(C, u)[0] <= FLAT_POINT * self.scale:
+                break
+        return C, z, u
+
+    def ridge_multiplier(self) -> Array:
+        """The dual point at τ = 0."""
+        return np.zeros((1, *self.shape))
+
+    @property
+    def curve_norms(self) -> Array:
+        """Upper bounds of ‖H_aa‖₂, (d,); see `Representation.curve_norms`."""
+        return self.representation.curve_norms
+
+    @property
+    def curve_floors(self) -> Array:
+        """Upper bounds of the least eigenvalue of H_aa; see `Representation.curve_floors`."""
+        return self.representation.curve_floors
+
+    @property
+    def curve_inverse_norms(self) -> Array:
+        """Upper bounds of ‖(H⁻¹)_aa‖₂, (d,); see `Representation.curve_inverse_norms`."""
+        return self.representation.curve_inverse_norms
 
     @abstractmethod
     def derivatives(self, C: Array) -> Array:
@@ -256,29 +293,3 @@ class Problem(ABC):
 def kinds() -> dict[str, type[Representation]]:
     """The representations that can be requested, by name."""
     return {each.kind: each for each in concrete(Representation)}  # type: ignore[type-abstract]
-
-
-def refuse_common(cls: type[Representation], request: Request) -> str | None:
-    """Why options that do not fit this class are refused, as one sentence; None if all fit."""
-    if not isinstance(request.loss, QuadraticLoss):
-        return f"representation {cls.kind!r} needs a quadratic loss, not {request.loss!r}."
-    if not cls.factorises and request.s1 != "auto":
-        return (
-            f"representation {cls.kind!r} has no factorisation, so s1 = {request.s1!r} has no "
-            "effect; leave s1 out, or give another representation."
-        )
-    if not cls.reads_rows and request.checkpoint is not None:
-        return f"{cls.kind!r} makes no pass over the rows; leave out the checkpoint."
-    return None
-
-
-def refuse_blocks(cls: type[Representation], request: Request) -> str | None:
-    """Why rows that come in blocks, or ν = 0, are not possible."""
-    if request.n is None:
-        return (
-            f"representation {cls.kind!r} needs all samples in memory, but they come in blocks; "
-            "give X as an array, or leave out the representation."
-        )
-    if not request.nu:
-        return f"representation {cls.kind!r} needs nu > 0, not {request.nu:g}; give nu > 0."
-    return None

@@ -7,8 +7,8 @@ import math
 
 from nvsd import machine
 from nvsd.descriptions import by_name
-from nvsd.representations.base import Cost, Representation, Request, kinds
-from nvsd.representations.derivative import VECTORS, VECTORS_FOR
+from nvsd.representations.base import Representation, kinds
+from nvsd.representations.request import VECTORS, VECTORS_FOR, Cost, Request
 
 GIB = 2.0**30
 logger = logging.getLogger("nvsd")

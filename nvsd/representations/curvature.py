@@ -23,9 +23,14 @@ def largest_eigenvalue(M: Array) -> float:
     return float(found[0])
 
 
-def block_norms(H: Array, d: int) -> Array:
-    """‖H_aa‖₂ for the d diagonal blocks of equal order."""
-    return np.array([largest_eigenvalue(H[rows, rows]) for rows in _blocks(H, d)])
+def block_ranges(H: Array, d: int) -> tuple[Array, Array]:
+    """The least and the largest eigenvalue of each of the d diagonal blocks of equal order."""
+    found = [
+        eigh(H[rows, rows], eigvals_only=True, driver="evd", check_finite=False)[[0, -1]]
+        for rows in _blocks(H, d)
+    ]
+    least, largest = np.transpose(found)
+    return least, largest
 
 
 def inverse_block_norms(H: Array, d: int, error: float) -> Array:

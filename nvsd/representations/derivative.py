@@ -15,26 +15,29 @@ from nvsd.linalg import (
     KEPT_BYTES,
     cholesky,
     cholesky_solve,
+    gram,
     half_solve,
     product,
     shifted_system,
 )
-from nvsd.losses import QuadraticLoss
 from nvsd.representations.base import (
     FLAT_KAPPA,
-    Cost,
     Problem,
     Representation,
-    Request,
     Solution,
-    refuse_blocks,
 )
-from nvsd.representations.curvature import block_norms, inverse_block_norms, row_sum_norm
+from nvsd.representations.curvature import (
+    block_ranges,
+    inverse_block_norms,
+    largest_eigenvalue,
+    row_sum_norm,
+)
+from nvsd.representations.request import VECTORS, Cost, Request, refuse_blocks
+from nvsd.representations.splitting import Image, Splitting
 from nvsd.tolerances import EPS, ROUNDED_SUMS
 
 Array = NDArray[np.float64]
 
-VECTORS, VECTORS_FOR = 450, 50  # vectors of size nd that the iteration and a path of 50 points hold
 REGULAR = 100.0  # pivot of I + κH, with κ = 1e9 units: far above the 1 of a singular H
 
 
@@ -43,6 +46,8 @@ class DerivativeSpace(Representation):
 
     kind = "derivative"
     on_samples = True
+    splits = True
+    _K: Array | None = None  # kept if S2 takes the loss
 
     def __init__(self, request: Request) -> None:
         n, d = request.points.shape
@@ -50,6 +55,7 @@ class DerivativeSpace(Representation):
         K, self.D, L = blocks.KDL(request.kernel, request.points)
         scale = 1.0 / (2.0 * self.nu * n)
         self._error = scale * self._rounding(K) * row_sum_norm(L)
+        self._K = None if request.curvature is None else K.copy()
         self._factorise(K)
         E = half_solve(self.P, self.D)
         # Overwrites L, because another array of that size would cost more than the product.
@@ -58,9 +64,8 @@ class DerivativeSpace(Representation):
         self.system = shifted_system(self.H, method=request.s1)
 
     def _set(self, request: Request, n: int, d: int) -> None:
-        assert isinstance(request.loss, QuadraticLoss)
-        self.n, self.nu, self.loss, self.shape = n, request.nu, request.loss, (d, n)
-        self.shift = request.loss.shift(n, request.nu)
+        self.n, self.nu, self.loss, self.shape = n, request.nu, request.parabola, (d, n)
+        self.shift = self.loss.shift(n, request.nu)
 
     def _rounding(self, K: Array) -> float:
         """Of H, relative to L/(2νn).
@@ -107,6 +112,11 @@ class DerivativeSpace(Representation):
         """The problem for this y."""
         return DerivativeProblem(self, y)
 
+    def splitting(self) -> Splitting:
+        """With the coefficients on the samples."""
+        assert self._K is not None
+        return DerivativeSplitting(self, self._K)
+
     def curve(self, U: Array) -> Array:
         """Hu for each row u."""
         return product(U, self.H)
@@ -128,9 +138,18 @@ class DerivativeSpace(Representation):
         return self.system.smallest_pivot(FLAT_KAPPA * self.system.kappa_unit) > REGULAR
 
     @cached_property
+    def _curve_ranges(self) -> tuple[Array, Array]:
+        return block_ranges(self.H, self.shape[0])
+
+    @property
     def curve_norms(self) -> Array:
         """From the blocks of H."""
-        return np.asarray(block_norms(self.H, self.shape[0]) + self._error)
+        return np.asarray(self._curve_ranges[1] + self._error)
+
+    @property
+    def curve_floors(self) -> Array:
+        """From the blocks of H."""
+        return np.asarray(np.maximum(self._curve_ranges[0], 0.0) + self._error)
 
     @cached_property
     def curve_inverse_norms(self) -> Array:
@@ -188,3 +207,76 @@ class DerivativeProblem(Problem):
             fitted,
             {"alpha": alpha, "beta": beta.reshape(-1, *self.shape)},
         )
+
+
+class DerivativeSplitting(Splitting):
+    """C holds v and u of θ = θ(v, u), side by side: α = −v/(2ν), β = −u/(2ν√n)."""
+
+    def __init__(self, representation: DerivativeSpace, K: Array) -> None:
+        self.rep, self.K = representation, K
+        self.kappa = representation.loss.curvature / representation.n
+
+    def s1(self, T: Array, V: Array, kappa: Array) -> Image:
+        """z = v + (I + κH)⁻¹(h − v) with the h of the target."""
+        rep = self.rep
+        Pt = cholesky_solve(rep.P, T)
+        v = V.reshape(len(V), -1)
+        x = rep.system.solve(kappa, rep.slopes(Pt) / np.sqrt(rep.n) - v)
+        return self._image(T, Pt, kappa[:, None] * x, v + x)
+
+    def ridge(self, T: Array) -> Image:
+        """u = 0."""
+        rep = self.rep
+        Pt = cholesky_solve(rep.P, T)
+        z = rep.slopes(Pt) / np.sqrt(rep.n)
+        return self._image(T, Pt, np.zeros_like(z), z)
+
+    def _image(self, T: Array, Pt: Array, u: Array, z: Array) -> Image:
+        """From (K + shift I)α = t − Dᵀβ: residuals t − s are shift times α."""
+        rep = self.rep
+        beta = u / (-2.0 * rep.nu * np.sqrt(rep.n))
+        alpha = Pt - cholesky_solve(rep.P, rep.values(beta)) if u.any() else Pt
+        C = np.concatenate([-2.0 * rep.nu * alpha, u], axis=1)
+        return Image(C, T - rep.shift * alpha, z.reshape(-1, *rep.shape))
+
+    def image(self, C: Array) -> Image:
+        """Kα + Dᵀβ and Dα + Lβ, with L = 2νnH + DPDᵀ."""
+        rep, n = self.rep, self.rep.n
+        alpha, beta = self._alpha_beta(C)
+        of_beta = rep.values(beta)
+        s = product(alpha, self.K) + of_beta
+        z = 2.0 * rep.nu * n * rep.curve(beta)
+        z += rep.slopes(alpha + cholesky_solve(rep.P, of_beta))
+        return Image(C, s, (z / np.sqrt(n)).reshape(-1, *rep.shape))
+
+    def _alpha_beta(self, C: Array) -> tuple[Array, Array]:
+        n = self.rep.n
+        scaled = C / (-2.0 * self.rep.nu)
+        return np.ascontiguousarray(scaled[:, :n]), scaled[:, n:] / np.sqrt(n)
+
+    def match(self, v: Array, u: Array) -> Array:
+        """The coefficients themselves."""
+        return np.concatenate([v, u.reshape(len(u), -1)], axis=1)
+
+    def square_norm(self, C: Array) -> Array:
+        """−(vᵀs + uᵀz)/(2ν)."""
+        image = self.image(C)
+        both = np.concatenate([image.s, image.z.reshape(len(C), -1)], axis=1)
+        square = np.einsum("kp,kp->k", C, both) / (-2.0 * self.rep.nu)
+        return np.asarray(np.maximum(square, 0.0))
+
+    @cached_property
+    def curve_norms(self) -> Array:
+        """Those of H_aa and of D_aPD_aᵀ/(2νn), which make up L_aa/(2νn)."""
+        rep = self.rep
+        blocks = rep.slopes(np.eye(rep.n)).reshape(rep.n, *rep.shape)
+        rest = [
+            largest_eigenvalue(gram(half_solve(rep.P, np.ascontiguousarray(blocks[:, a].T))))
+            for a in range(rep.shape[0])
+        ]
+        return np.asarray(rep.curve_norms + np.array(rest) / (2.0 * rep.nu * rep.n))
+
+    def coefficients(self, C: Array, v: Array, u: Array) -> dict[str, Array]:
+        """α and β."""
+        alpha, beta = self._alpha_beta(C)
+        return {"alpha": alpha, "beta": beta.reshape(-1, *self.rep.shape)}

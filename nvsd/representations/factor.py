@@ -10,9 +10,11 @@ from scipy.linalg import solve_triangular
 
 from nvsd.kernels import Kernel, blocks
 from nvsd.linalg import pivoted_cholesky, product
-from nvsd.representations.base import Cost, Representation, Request
-from nvsd.representations.feature_space import FeatureSpace
+from nvsd.representations.base import Representation
+from nvsd.representations.feature_space import FeatureSpace, FeatureSplitting
 from nvsd.representations.maps import DenseMap
+from nvsd.representations.request import Cost, Request
+from nvsd.representations.splitting import Splitting
 from nvsd.tolerances import EPS
 
 Array = NDArray[np.float64]
@@ -23,6 +25,7 @@ class FactorSpace(FeatureSpace):
 
     kind = "factor"
     on_samples = True
+    splits = True
     automatic = False  # "derivative" takes a third of the time
 
     def __init__(self, request: Request) -> None:
@@ -57,6 +60,10 @@ class FactorSpace(FeatureSpace):
     def make(cls, request: Request) -> Representation:
         """The representation of all samples."""
         return cls(request)
+
+    def splitting(self) -> Splitting:
+        """With θ."""
+        return FeatureSplitting(self, self.Phi)
 
     def correlate(self, y: Array) -> Array:
         """Return Φᵀy."""

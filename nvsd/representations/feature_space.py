@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from nvsd.data.checks import refuse_rounding
 from nvsd.data.sums import Basis, Moments
 from nvsd.linalg import cholesky, cholesky_solve, gram, half_solve, product, shifted_system
-from nvsd.losses import QuadraticLoss
-from nvsd.representations.base import Problem, Representation, Request, Solution
+from nvsd.representations.base import Problem, Representation, Solution
 from nvsd.representations.curvature import (
     inverse_block_norms,
     inverse_of,
@@ -25,6 +24,8 @@ from nvsd.representations.curvature import (
     row_sum_norm,
 )
 from nvsd.representations.maps import DerivativeMap
+from nvsd.representations.request import Request
+from nvsd.representations.splitting import Image, Splitting
 from nvsd.tolerances import EPS, LARGEST_ROUNDING, MEAN_ROUNDING, ROUNDED_SUMS, SINGULAR, TINY
 
 Array = NDArray[np.float64]
@@ -58,8 +59,7 @@ class FeatureSpace(Representation):
     omitted: float = 0.0
 
     def __init__(self, request: Request, gram: Array, n: int, Z: DerivativeMap) -> None:
-        assert isinstance(request.loss, QuadraticLoss)
-        self.n, self.nu, self.loss, self.Z, self.shape = n, request.nu, request.loss, Z, Z.shape
+        self.n, self.nu, self.loss, self.Z, self.shape = n, request.nu, request.parabola, Z, Z.shape
         self.A = gram * (self.loss.curvature / n)
         self.A[np.diag_indices(len(self.A))] += 2.0 * self.nu
         self.A_factor = self._factorised(float(gram.diagonal().max()) / n)
@@ -228,3 +228,45 @@ class FeatureProblem(Problem):
         residual = self.y - fitted
         loss = rep.loss.of_residuals(residual)
         return Solution(loss, norm, fitted, rep.represent(C, residual, U))
+
+
+class FeatureSplitting(Splitting):
+    """C is θ."""
+
+    def __init__(self, representation: FeatureSpace, Phi: Array) -> None:
+        self.rep, self.Phi = representation, Phi
+        self.kappa = representation.loss.curvature / representation.n
+
+    def s1(self, T: Array, V: Array, kappa: Array) -> Image:
+        """(A + κB)θ = (c/n)Φᵀt + κZᵀv."""
+        rep = self.rep
+        right = self.kappa * product(T, self.Phi) + kappa[:, None] * rep.Z.adjoint(V)
+        return self.image(rep.system.solve(kappa, right))
+
+    def ridge(self, T: Array) -> Image:
+        """Aθ = (c/n)Φᵀt."""
+        return self.image(cholesky_solve(self.rep.A_factor, self.kappa * product(T, self.Phi)))
+
+    def image(self, C: Array) -> Image:
+        """Φθ and Zθ."""
+        return Image(C, product(C, self.Phi.T), self.rep.Z.forward(C))
+
+    def match(self, v: Array, u: Array) -> Array:
+        """−(Φᵀv + Zᵀu)/(2ν)."""
+        return (product(v, self.Phi) + self.rep.Z.adjoint(u)) / (-2.0 * self.rep.nu)
+
+    def square_norm(self, C: Array) -> Array:
+        """The sum of squares."""
+        return np.asarray(np.einsum("kp,kp->k", C, C))
+
+    @cached_property
+    def curve_norms(self) -> Array:
+        """From Z_a Z_aᵀ."""
+        plain = np.eye(len(self.rep.A)) / (2.0 * self.rep.nu)
+        found = [largest_eigenvalue(each) for each in self.rep.Z.sandwiches(plain)]
+        return np.asarray(found) + self.rep.omitted
+
+    def coefficients(self, C: Array, v: Array, u: Array) -> dict[str, Array]:
+        """As for a quadratic loss, whose residuals would be shift times α."""
+        shift = self.rep.loss.shift(self.rep.n, self.rep.nu)
+        return self.rep.represent(C, v * (-shift / (2.0 * self.rep.nu)), u)

@@ -24,9 +24,10 @@ from nvsd.data.landmarks import Landmarks
 from nvsd.data.sums import Moments
 from nvsd.kernels import Kernel, blocks
 from nvsd.linalg import pivoted_cholesky
-from nvsd.representations.base import Cost, Representation, Request
+from nvsd.representations.base import Representation
 from nvsd.representations.feature_space import SummedSpace
 from nvsd.representations.maps import DenseMap
+from nvsd.representations.request import Cost, Request
 
 Array = NDArray[np.float64]
 

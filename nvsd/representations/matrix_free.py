@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 from nvsd.kernels import blocks
 from nvsd.linalg import cholesky_solve
-from nvsd.representations.base import Cost, Problem, Representation, Request
-from nvsd.representations.derivative import VECTORS, DerivativeProblem, DerivativeSpace
+from nvsd.representations.base import Problem, Representation
+from nvsd.representations.derivative import DerivativeProblem, DerivativeSpace
 from nvsd.representations.monomials import n_monomials
+from nvsd.representations.request import VECTORS, Cost, Request
 from nvsd.tolerances import CONJUGATE_GRADIENTS, TINY
 
 Array = NDArray[np.float64]
@@ -40,6 +41,7 @@ class MatrixFreeSpace(DerivativeSpace):
     kind = "matrix-free"
     solver = "dual-gradient"
     factorises = False
+    splits = False  # ADMM with conjugate gradients in S1 would take hours
 
     def __init__(self, request: Request) -> None:
         self._set(request, *request.points.shape)
@@ -93,6 +95,11 @@ class MatrixFreeSpace(DerivativeSpace):
     def curve_norms(self) -> Array:
         """H_aa is at most L_aa/(2νn)."""
         return self._products.slope_norms() / (2.0 * self.nu * self.n)
+
+    @property
+    def curve_floors(self) -> Array:
+        """No better than the norms."""
+        return self.curve_norms
 
     @cached_property
     def curve_inverse_norms(self) -> Array:

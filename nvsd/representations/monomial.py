@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 from nvsd.data.sums import Moments
 from nvsd.kernels import Kernel
 from nvsd.linalg import product
-from nvsd.representations.base import Cost, Representation, Request
-from nvsd.representations.feature_space import FeatureSpace, SummedSpace
+from nvsd.representations.base import Representation
+from nvsd.representations.feature_space import FeatureSpace, FeatureSplitting, SummedSpace
 from nvsd.representations.maps import MonomialMap
 from nvsd.representations.monomials import Monomials, n_monomials
+from nvsd.representations.request import VECTORS, Cost, Request
+from nvsd.representations.splitting import Splitting
 from nvsd.tolerances import EPS, MISSED_THETA, ROUNDED_VALUES
 
 Array = NDArray[np.float64]
@@ -29,6 +31,7 @@ class Monomial(Representation):
     kind = "monomial"
     on_samples = False
     reads_rows = True
+    splits = True
 
     @classmethod
     def refusal(cls, request: Request) -> str | None:
@@ -38,6 +41,11 @@ class Monomial(Representation):
                 f"representation 'monomial' needs a Linear or Polynomial kernel, not "
                 f"{request.kernel!r}; give 'auto', 'derivative' or 'factor'."
             )
+        if request.curvature is not None and (request.n is None or not request.nu):
+            return (
+                f"representation 'monomial' needs all samples in memory and nu > 0 for "
+                f"{request.loss!r} or weights; give X as an array, and nu > 0."
+            )
         return super().refusal(request)
 
     @classmethod
@@ -45,8 +53,11 @@ class Monomial(Representation):
         """Matrices of order r, and the part of Φ that is kept."""
         assert request.kernel.polynomial is not None
         r = float(n_monomials(request.d, *request.kernel.polynomial))
-        kept = 2.0 * min((request.n or np.inf) * r, KEEP)
-        return Cost((request.n or 0) * r**2 + 2 * r**3, 8 * (kept + 6 * r**2))
+        kept, vectors = 2.0 * min((request.n or np.inf) * r, KEEP), 0.0
+        if request.curvature is not None:  # Φ is kept, and so are the derivatives at all samples
+            n = float(request.n or 0)
+            kept, vectors = 2.0 * n * r, VECTORS * n * (request.d + 1)
+        return Cost((request.n or 0) * r**2 + 2 * r**3, 8 * (kept + vectors + 6 * r**2))
 
     @classmethod
     def make(cls, request: Request) -> Representation:
@@ -54,7 +65,7 @@ class Monomial(Representation):
         assert request.kernel.polynomial is not None
         monomials = Monomials(request.d, *request.kernel.polynomial)
         few = request.n is not None and request.n * monomials.r <= KEEP
-        if few and request.checkpoint is None:
+        if request.curvature is not None or (few and request.checkpoint is None):
             return MonomialSpace(request, monomials)
         return MonomialSums(request, monomials)
 
@@ -85,10 +96,14 @@ class MonomialSpace(Monomial, FeatureSpace):
         n = len(request.points)
         self.Phi = monomials.features(request.points)
         Psi = monomials.lower(request.points)
-        if n > monomials.q:
+        if n > monomials.q and request.curvature is None:
             Psi = np.asarray(np.linalg.qr(Psi, mode="r"), dtype=float)
         Z = MonomialMap(Psi / np.sqrt(n), monomials)
         super().__init__(request, self.Phi.T @ self.Phi, n, Z)
+
+    def splitting(self) -> Splitting:
+        """With θ."""
+        return FeatureSplitting(self, self.Phi)
 
     def correlate(self, y: Array) -> Array:
         """Return Φᵀy."""

@@ -39,7 +39,10 @@ class StoredFunctions:
             Dimensions of the path (tau, and mu if there are several) and sample.
         """
         f, _ = self._evaluate(self._scaled(X_new), gradient=False)
-        return self._wrap("prediction", f + float(self._dataset["y_mean"]), ("sample",))
+        f = f + float(self._dataset["y_mean"])
+        if "intercept" in self._dataset:
+            f = f + _Stored(self._dataset, self._leading)["intercept"][:, None]
+        return self._wrap("prediction", f, ("sample",))
 
     def gradient(self, X_new: ArrayLike) -> xr.DataArray:
         """∂_a f at new points, in the units of the samples as given.

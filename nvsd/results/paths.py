@@ -20,12 +20,12 @@ Array = NDArray[np.float64]
 KEEP_FITTED = 10_000  # with more samples the fitted values are left out: predict makes them
 
 
-def split_norms(points: Points) -> Array:
+def split_norms(problem: Problem, points: Points) -> Array:
     """‖φ_a‖ (k, d), of which the zeros are exact; what is only rounding is zero.
 
     φ is ADMM's copy of the derivatives, which the penalty acts on.
     """
-    norms = block_norms(points.phi)
+    norms = block_norms(problem.inputs(points.phi))
     norms[norms <= ZERO_NORM * norms.max(axis=1, keepdims=True)] = 0.0
     return norms
 
@@ -77,9 +77,9 @@ def path_dataset(
 def _variables(
     prepared: Prepared, problem: Problem, points: Points, bound: BoundPenalty, y_mean: float
 ) -> dict[str, Any]:
-    support = split_norms(points) > 0
+    support = split_norms(problem, points) > 0
     found = problem.solution(points.C, points.multiplier)
-    norms = block_norms(problem.derivatives(points.C))
+    norms = block_norms(problem.inputs(problem.derivatives(points.C)))
     J = bound.value(norms)
     data: dict[str, Any] = {
         **_norms(problem, points, bound, norms),
@@ -104,6 +104,8 @@ def _variables(
         data["points"] = prepared.X
     if found.fitted is not None and problem.representation.n <= KEEP_FITTED:
         data["fitted"] = found.fitted + y_mean
+    if not problem.quadratic:
+        data["explained"] = 1.0 - found.loss / problem.scale
     return data
 
 
@@ -111,7 +113,8 @@ def _norms(
     problem: Problem, points: Points, bound: BoundPenalty, norms: Array
 ) -> dict[str, Array | NDArray[np.bool_]]:
     """The derivative norms of f, what is only rounding as zero, and where those of f* are."""
-    rounding = norms <= ZERO_NORM * block_norms(problem.ridge()[1]).max()
+    steepest = block_norms(problem.inputs(problem.ridge()[1])).max()
+    rounding = norms <= ZERO_NORM * steepest
     lower, upper, off = norm_intervals(problem, bound, points, norms)
     lower[rounding] = 0.0
     return {

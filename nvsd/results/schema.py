@@ -59,6 +59,8 @@ PATH = Schema(
         "derivative_norm_held_out": Variable(
             _PER_INPUT, "norm of the partial derivative over rows other than landmarks", "y/x"
         ),
+        "intercept": Variable(("tau",), "constant added to f, not penalised"),
+        "explained": Variable(("tau",), "share of the loss of the best constant that f explains"),
         "objective": Variable(("tau",), "loss + tau * penalty + nu * rkhs_norm", "y^2"),
         "penalty": Variable(("tau",), "penalty J of the derivatives"),
         "rkhs_norm": Variable(("tau",), "squared norm of f in the RKHS"),

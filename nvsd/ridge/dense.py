@@ -2,7 +2,7 @@
 
     minimise (1/n) Σ_i ℓ(y_i, f(x_i)) + ν ‖f‖²,   f = Σ_j α_j k(x_j, ·),   (K + shift I) α = y
 
-with a quadratic loss ℓ; for the squared one shift = nν. One eigendecomposition of K serves every ν.
+with a quadratic loss ℓ. For the squared loss, shift = nν. One eigendecomposition of K serves all ν.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from nvsd.tolerances import EPS, TINY
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
-KIND = "ridge"  # how a Dataset says that its functions are kernel ridge on some inputs
-SMALLEST_NU = 1e-9  # of the kernel's mean diagonal, in the default grid: rounding takes over below
-MATRICES = 4  # of n by n that kernel ridge has at once: K, its eigenvectors, their workspace
+KIND = "ridge"  # marks a Dataset whose functions are kernel ridge on some inputs
+SMALLEST_NU = 1e-9  # least ν of the default grid, over the mean diagonal: rounding dominates below
+MATRICES = 4  # n by n matrices in memory at once: K, its eigenvectors, their workspace
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,9 +35,9 @@ class RidgeFit:
     Attributes
     ----------
     kernel : Kernel
-        On the inputs that f uses.
+        The kernel on the inputs that f uses.
     X : (n, s) array
-        These inputs of the samples.
+        The samples, only with these inputs.
     features : (d,) bool array
         The inputs that f may use; it ignores all others.
     alpha : (k, n) array
@@ -70,7 +70,7 @@ class RidgeFit:
         return gradient
 
     def fitted(self, y: Array) -> Array:
-        """f at the samples of a fit to y, (k, n): the residuals are shift times α."""
+        """f at the samples, (k, n), if it was fitted to y: the residuals are shift times α."""
         if not self.features.any():
             return np.full((len(self.nus), len(y)), self.mean)
         shifts = np.array([self.loss.shift(len(y), nu) for nu in self.nus])
@@ -103,15 +103,15 @@ def fit_ridge(
     ----------
     X : (n, d) array
     y : (n,) array
-        Centred here.
+        The target; it is centred here.
     kernel : Kernel
-        On all d inputs; it is restricted.
+        The kernel on all d inputs; it is restricted here.
     nus : (k,) array
         Weights of the squared norm.
     features : (d,) bool array, optional
         The inputs to use; all by default.
     loss : QuadraticLoss, optional
-        The squared one by default.
+        The squared loss by default.
     """
     loss = SQUARED if loss is None else loss
     nus = np.atleast_1d(np.asarray(nus, dtype=float))
@@ -127,7 +127,7 @@ def fit_ridge(
 
 
 def restrict(kernel: Kernel, X: Array, features: Mask | None) -> tuple[Kernel, Array, Mask]:
-    """Kernel and points on some inputs, and which these are; None means all."""
+    """Kernel and points on some inputs, and the mask of these inputs; None means all."""
     chosen = np.ones(X.shape[1], dtype=bool) if features is None else np.asarray(features, bool)
     restricted = kernel if chosen.all() or not chosen.any() else kernel.restrict(chosen)
     return restricted, np.ascontiguousarray(X[:, chosen]), chosen
@@ -146,7 +146,7 @@ def ridge_coefficients(K: Array, y: Array, shifts: Array) -> Array:
 
 
 def ridge_norms(X: Array, y: Array, kernel: Kernel, nu: float, loss: QuadraticLoss) -> Array:
-    """‖∂_a f‖ over the samples, f kernel ridge for one ν: O(n² d) once α is known."""
+    """‖∂_a f‖ over the samples, where f is kernel ridge for one ν: O(n² d) once α is known."""
     K = blocks.K(kernel, X)
     K[np.diag_indices(len(K))] += loss.shift(len(K), nu)
     alpha = cholesky_solve(cholesky(K), (y - loss.origin(y))[None])
@@ -155,11 +155,11 @@ def ridge_norms(X: Array, y: Array, kernel: Kernel, nu: float, loss: QuadraticLo
 
 
 def refuse_large_ridge(n: int) -> None:
-    """Refuse kernel ridge where its matrices do not fit in memory."""
+    """Refuse kernel ridge if its matrices do not fit in memory."""
     needed, limit = MATRICES * 8.0 * n**2, machine.available_memory()
     if needed > limit:
         raise ValueError(
-            f"kernel ridge on {n} rows would need {needed / 2**30:.1f} GiB and "
+            f"kernel ridge on {n} rows would need {needed / 2**30:.1f} GiB but only "
             f"{limit / 2**30:.1f} GiB are free; give value_points=1000, or fewer rows."
         )
 

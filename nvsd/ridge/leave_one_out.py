@@ -17,17 +17,18 @@ from scipy.linalg import cholesky, eigh, lapack, solve_triangular
 
 from nvsd.tolerances import TINY
 
-Array = NDArray[Any]  # of single precision where K is
+Array = NDArray[Any]  # in single precision if K is
 
-FIRST_STEPS = (-6, -4, -2, 0, 2)  # half decades of λ that are tried without a last one
-WALK = 6  # half decades that λ may walk from there
-FLAT = 0.003  # share of the error that is not worth a walk
-LOWEST_SINGLE = 1e-4  # λ in single precision: below, the factor loses all digits
-LOWEST, HIGHEST = 1e-6, 1e3  # below, the factor loses digits; above, f is the mean
+FIRST_STEPS = (-6, -4, -2, 0, 2)  # half decades of λ that are tried first if no last λ is known
+WALK = 6  # largest number of half decades that λ moves from there in one direction
+FLAT = 0.003  # relative improvement of the error that is too small to move λ
+LOWEST_SINGLE = 1e-4  # least λ in single precision: below, the factor loses all digits
+LOWEST, HIGHEST = 1e-6, 1e3  # limits of λ: below, the factor loses digits; above, f is the mean
 
-# Of the mean diagonal, in double and in single precision, so that near landmarks have a factor.
+# Added to the diagonal of W, relative to its mean, in double and in single precision. Otherwise W
+# has no Cholesky factor if landmarks are close to each other.
 RIDGE_OF_LANDMARKS = (1e-8, 1e-5)
-LEFT = 1e-4  # of a row's own say in its prediction: less is rounding in single precision
+LEFT = 1e-4  # least 1 − leverage of a row: smaller values are rounding in single precision
 LEAF = 64  # order below which LAPACK inverts: 32 to 128 are equally fast
 DOUBLE = (lapack.dpotrf, lapack.dtrtri)
 SINGLE = (lapack.spotrf, lapack.strtri)
@@ -49,14 +50,14 @@ class LooFit:
 
 
 def inverse_factor(S: Array) -> Array | None:
-    """J, lower triangular, with S⁻¹ = JᵀJ; None where S is not positive definite to rounding.
+    """J, lower triangular, with S⁻¹ = JᵀJ; None if S is not positive definite, up to rounding.
 
-    The inverse of the Cholesky factor, made by halves: with S₁₁⁻¹ = J₁₁ᵀJ₁₁ and M = S₂₁J₁₁ᵀ,
+    The inverse of the Cholesky factor, computed by halves: with S₁₁⁻¹ = J₁₁ᵀJ₁₁ and M = S₂₁J₁₁ᵀ,
 
         J = [[J₁₁, 0], [−J₂₂ M J₁₁, J₂₂]],    J₂₂ of S₂₂ − MMᵀ.
 
-    Nearly all of it is products of matrices, which are twice as fast as LAPACK's triangular
-    inverse, and leave other threads the interpreter.
+    Nearly all work is in matrix products. They are twice as fast as LAPACK's triangular inverse,
+    and let other threads use the interpreter meanwhile.
     """
     J = np.zeros_like(S)
     potrf, trtri = SINGLE if S.dtype == np.float32 else DOUBLE
@@ -80,17 +81,17 @@ def inverse_factor(S: Array) -> Array | None:
 
 
 def loo_ridge(K: Array, y: Array, lam: float) -> LooFit:
-    """The fit for one λ; infinite errors where K + λI is not positive definite to rounding."""
+    """The fit for one λ; errors are infinite if K + λI is not positive definite, up to rounding."""
     n = len(y)
     unit = float(np.trace(K)) / n
-    if unit <= TINY:  # no input varies: the mean alone, whose leave-one-out errors are known
+    if unit <= TINY:  # no input varies: f is the mean, whose leave-one-out errors are known
         return LooFit(np.zeros(n), float(y.mean()), lam, (y - y.mean()) * (n / max(n - 1, 1)))
     S = K.copy()
     S[np.diag_indices(n)] += lam * unit
     J = inverse_factor(S)
     if J is None:
         return LooFit(np.zeros(n), float(y.mean()), lam, np.full(n, np.inf))
-    # A mean far from 0 would cost digits, and single precision has few exponents.
+    # A mean far from 0 would cost digits, and single precision has a small range.
     centre, spread = float(y.mean()), max(float(y.std()), TINY)
     target = np.column_stack([(y - centre) / spread, np.ones(n)]).astype(J.dtype)
     v, u = (J.T @ (J @ target)).T
@@ -104,7 +105,7 @@ def loo_ridge(K: Array, y: Array, lam: float) -> LooFit:
 
 
 def best_loo_ridge(K: Array, y: Array, last: float | None = None) -> LooFit:
-    """The fit with λ of least leave-one-out error: a coarse grid, or a walk from the last best."""
+    """The fit whose λ has the least leave-one-out error, near the last λ or on a coarse grid."""
     lowest = LOWEST_SINGLE if K.dtype == np.float32 else LOWEST
     seen: dict[int, LooFit] = {}
 
@@ -118,7 +119,8 @@ def best_loo_ridge(K: Array, y: Array, last: float | None = None) -> LooFit:
         best = min(FIRST_STEPS, key=lambda step: at(step).error)
     else:
         best = int(np.clip(round(2 * np.log10(last)), bottom, top))
-    # Weights that concentrate want a smaller λ: look down first, and up only if that fails clearly.
+    # The best λ falls as weights concentrate on few inputs. So smaller λ are tried first, and
+    # larger ones only if smaller ones are clearly worse.
     for direction in (-1, 1):
         start = best
         for _ in range(WALK):
@@ -133,7 +135,7 @@ def best_loo_ridge(K: Array, y: Array, last: float | None = None) -> LooFit:
 
 
 def quick_loo_ridge(K: Array, y: Array, last: float | None = None) -> LooFit:
-    """The same in single precision, which is twice as fast, unless λ falls too low for it."""
+    """The same in single precision, which is twice as fast, unless λ becomes too small for it."""
     if last is None or last > LOWEST_SINGLE:
         fit = best_loo_ridge(K.astype(np.float32), y, last)
         if fit.lam > LOWEST_SINGLE and np.isfinite(fit.error):
@@ -143,10 +145,10 @@ def quick_loo_ridge(K: Array, y: Array, last: float | None = None) -> LooFit:
 
 
 def nystrom_loo_ridge(C: Array, W: Array, y: Array) -> LooFit:
-    """Kernel ridge with sections at m landmarks, and its exact leave-one-out errors.
+    """Kernel ridge with kernel sections at m landmarks, and its exact leave-one-out errors.
 
-    With W = RRᵀ and Φ = CR⁻ᵀ it is ridge on the features Φ, and an unpenalised mean. One
-    eigendecomposition of ΦᵀΦ serves every λ of the grid.
+    With W = RRᵀ and Φ = CR⁻ᵀ this is ridge regression on the features Φ with an unpenalised mean.
+    One eigendecomposition of ΦᵀΦ serves every λ of the grid.
 
     Parameters
     ----------

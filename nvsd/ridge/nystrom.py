@@ -3,8 +3,8 @@
     minimise (1/n) Σ_i (y_i − f(x_i))² + ν ‖f‖²   over f = Σ_j α_j k(v_j, ·)
 
 with points v_j drawn from the rows. One pass over the rows serves every ν. With all rows as points
-it is kernel ridge itself, and for a polynomial kernel it is so with as many points as there are
-monomials.
+this is kernel ridge itself. For a polynomial kernel, as many points as monomials are enough for
+that.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Sections:
 
 
 def draw_points(rows: Rows, size: int, random_state: int = 0) -> Array:
-    """As many rows as asked for, or all of them."""
+    """Rows drawn at random, `size` of them, or all if there are fewer."""
     size, rng = check_count("value_points", size), np.random.default_rng(check_seed(random_state))
     n = rows.count()
     return rows.take(rng.permutation(n)[: min(size, n)])
@@ -75,15 +75,15 @@ def fit_nystrom(
     rows : Rows
         The samples and y, from any source: `nvsd.data.sources.rows_of`.
     points : (m, d) array
-        Where the kernel sections are, as of `draw_points`.
+        Centres of the kernel sections, for example from `draw_points`.
     kernel : Kernel
-        On all d inputs; it is restricted.
+        The kernel on all d inputs; it is restricted here.
     nus : (k,) array
         Weights of the squared norm.
     features : (d,) bool array, optional
         The inputs to use; all by default.
     loss : QuadraticLoss, optional
-        The squared one by default.
+        The squared loss by default.
     """
     loss = SQUARED if loss is None else loss
     nus = np.atleast_1d(np.asarray(nus, dtype=float))
@@ -102,18 +102,18 @@ def fit_nystrom(
 
 
 def derivative_metric(fit: RidgeFit, X: Array) -> Array:
-    """The root of (1/n) Σ_i ∇f(x_i)∇f(x_i)ᵀ, its largest eigenvalue set to 1.
+    """The square root of (1/n) Σ_i ∇f(x_i)∇f(x_i)ᵀ, scaled so that its largest eigenvalue is 1.
 
-    A refit on X times this matrix sees the inputs stretched along the directions in which f varies,
-    where a narrow kernel pays, and shrunk along the others. It is symmetric, and zero for the
-    inputs that f ignores.
+    If X is multiplied by this matrix, directions in which f varies are stretched relative to the
+    others. For a refit, the kernel is then narrow in these directions, which is an advantage. The
+    matrix is symmetric, and zero for the inputs that f ignores.
 
     Parameters
     ----------
     fit : RidgeFit
-        For one ν.
+        A fit for one ν.
     X : (n, d) array
-        Where to differentiate; some thousand rows do.
+        Where to differentiate; a few thousand rows are enough.
     """
     slopes = fit.gradient(X)[0]
     eigenvalues, W = eigh(slopes @ slopes.T)

@@ -1,9 +1,9 @@
 """From data to a set of inputs: `select`, its methods and its result.
 
 The default, "anova", is the engine of `nvsd.engine`: it needs no kernel, width or penalty. Every
-other method proposes candidates, sets of inputs, which are judged alike: kernel ridge with the
-kernel restricted to the set, its ridge ν from one grid, on validation data or by cross-validation.
-What wins is refitted, and only the refit ignores the inputs that were dropped.
+other method proposes candidates, which are sets of inputs. All are judged in the same way: by
+kernel ridge with the kernel restricted to the set and ν from one grid, on validation data or by
+cross-validation. The winner is refitted. Only the refit ignores the inputs that were dropped.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ from nvsd.selection.widths import with_widths
 
 __all__ = ["METHODS", "Refit", "Selection", "select"]
 
-POOL_RULES = ("clear", "1se")  # which the default method does not have
-NU = 1e-3  # of the path, and so no option of the default method
+POOL_RULES = ("clear", "1se")  # rules that the default method does not have
+NU = 1e-3  # ν of the path; the default method has no path
 METHODS: dict[str, Callable[..., list[Candidate]]] = {
     **POOLED,
     "stability": stability,
@@ -85,102 +85,102 @@ def select(
 ) -> Selection:
     """Select the inputs that y depends on.
 
-    Candidates S are sets of inputs, or of whole groups; each is judged by kernel ridge on S alone,
+    Candidates S are sets of inputs, or of whole groups. Each is judged by kernel ridge on S alone,
 
         f_S = argmin (1/n) Σ_i (y_i − f(x_i))² + ν ‖f‖²   over the f that depend on S only,
 
-    by its mean squared error on held-out data, or with another loss by that in the place of
-    squares, f with a free constant. By default there is nothing else to say: the inputs are ranked
-    by their effect on a reweighted ANOVA kernel ridge, the whole procedure is repeated in every
-    fold, the empty set competes, and the smallest set wins that the errors cannot tell from the
-    best.
+    by its mean squared error on held-out data; another loss may take the place of squares. By
+    default nothing else needs to be given: the inputs are ranked by their effect on a reweighted
+    ANOVA kernel ridge, and the whole procedure is repeated in every fold. The empty set competes.
+    The winner is the smallest set whose error is not clearly larger than the least.
 
     Parameters
     ----------
     X : (n, d) array or DataFrame
         Samples; the columns of a DataFrame give the names of the inputs. With "anova" also a memory
-        map, a Dask array, or an iterable of blocks (X, y): a sample of the rows ranks and judges,
-        and the last fit sums over all of them in one pass.
+        map, a Dask array, or an iterable of blocks (X, y): then a sample of the rows is used to
+        rank and judge, and the last fit sums over all rows in one pass.
     y : (n,) array
         The target: numbers, or labels of classes. Text, booleans and pandas categories are labels
         by themselves. Whole numbers, 0 and 1 too, are numbers unless loss="logistic" is given.
     method : str
-        Which candidates there are. "auto" is "anova", or "pool" if a kernel, penalty, nu, widths,
-        nus, value_points, width_per_input or one of its rules is given:
+        How candidates are proposed. "auto" is "anova", or "pool" if kernel, penalty, nu, widths,
+        nus, value_points, width_per_input, an option, or the rule "clear" or "1se" is given:
 
-        - "anova": nested sets of a ranking by total effects, from kernels that the data choose; it
-          finds main effects and interactions, and takes groups, keep and k;
+        - "anova": nested sets of a ranking by total effects, with kernels chosen from the data; it
+          finds main effects and interactions, and takes groups, keep, k and fdr;
         - "eliminate": fit kernel ridge, drop the input with the smallest derivative norm, restrict
           the kernel to the rest, repeat;
-        - "reweight": scale every input by its derivative norm, refit, a few rounds; nested sets,
-          with a polynomial kernel and few rows from Gaussian kernels too;
+        - "reweight": scale every input by its derivative norm and refit, for a few rounds; nested
+          sets. Given a polynomial kernel and few rows, Gaussian kernels propose sets too;
         - "support": the supports along the regularisation path, as in the paper;
         - "rank": nested sets by derivative norm at each τ of the path;
-        - "adaptive": the same on several paths, each with weights from the one before;
-        - "stability": what most of the halves of the samples select;
+        - "adaptive": the same on several paths, each with weights from the previous one;
+        - "stability": the inputs that most halves of the samples select;
         - "pool": several of these, compared on the same data.
     loss : {"squared", "huber", "quantile", "logistic"} or Loss, optional
         With "anova". By default squares, or "logistic" for labels: sets are then judged by log-loss
         in folds that keep the shares of the classes. Several classes are fitted one against the
         rest, and their probabilities divided by their sum.
     kernel : Kernel, optional
-        By default Gaussian, its width the median distance to the 20 nearest neighbours.
+        By default Gaussian; its width is the median distance to the 20 nearest neighbours.
     groups : sequence or mapping, optional
         One label per input, or {group: inputs}; groups are kept or dropped as a whole.
     penalty : Penalty, optional
-        Of the methods that use a path; `Lasso()`, or `GroupLasso(groups)` with groups.
+        For methods that use a path; by default `Lasso()`, or `GroupLasso(groups)` with groups.
     nu : float
         ν of the path.
     validation : (X, y), optional
-        Held-out data that judge; the fits use X alone, as in the paper.
+        Held-out data for judging; the fits use X alone, as in the paper.
     cv : int, splitter, or sequence of (train, test)
         Without validation data: number of shuffled folds, a scikit-learn splitter, or the splits.
-        The method then proposes anew in every fold. A candidate has the mean error of what was
-        proposed in its place, or of its own set in the same folds, whichever is larger.
+        The method then proposes again in every fold. The error of a candidate is the mean error of
+        what was proposed in its place. Except with "anova", the mean error of its own set in the
+        same folds is used if that is larger.
     nus : sequence of float, optional
-        Grid for ν of kernel ridge; `nvsd.ridge.dense.default_nus` by default.
+        Grid of ν for kernel ridge; `nvsd.ridge.dense.default_nus` by default.
     widths : sequence of float, optional
-        Multiples of the kernel's width to choose from for each candidate, as fewer inputs may
-        need another width.
+        Multiples of the kernel's width to choose from for each candidate: fewer inputs may need
+        another width.
     width_per_input : bool
-        Whether the refit may have a width for each selected input: these are divided by the
-        derivative norms, a few rounds, where that lowers the error on held-out data. It changes
-        the refit, not the set. For kernels with a width.
+        Whether the refit may have a width for each selected input. For a few rounds, widths are
+        divided by the derivative norms, if that lowers the error on held-out data. It changes the
+        refit, not the set. Only for kernels with a width.
     rule : str, optional
-        With "anova": "smallest", the default, takes the smallest set that the errors cannot tell
-        from the best, over paired differences on held-out rows; "min" the set of least error. With
-        the other methods: "clear" (the default), "min" or "1se".
-        "min" chooses the candidate of least error, of equal ones the smaller. "clear" chooses among
-        those whose error is larger by at most a twentieth, and by less than two standard errors of
-        the difference: the one with the widest gap, as a ratio, between the derivative norms inside
-        and outside. Inputs that repeat each other have equal norms, and are kept or dropped
-        together, where errors alone would leave it to chance. That needs validation data: each
-        fold may propose a different set, so with folds "clear" falls back to "min". "1se" chooses
-        the smallest candidate within a standard error of the least.
+        With "anova": "smallest" (the default) chooses the smallest set whose error is not clearly
+        larger than the least, by paired differences on held-out rows; "min" the set of least error.
+        With the other methods: "clear" (the default), "min" or "1se".
+        "min" chooses the candidate of least error, and the smallest if several have it. "clear"
+        chooses among those whose error is larger by at most a twentieth, and by less than two
+        standard errors of the difference. It takes the one with the largest ratio of the weakest
+        derivative norm inside to the strongest outside. Inputs that repeat each other have equal
+        norms, so they are kept or dropped together; by errors alone this would depend on chance.
+        "clear" needs validation data: each fold may propose a different set, so with folds it is
+        "min". "1se" chooses the smallest candidate within one standard error of the least.
     keep : sequence
-        Inputs that are always in, by name or number; with "anova".
+        Inputs that are always selected, by name or number; only with "anova".
     k : int, optional
-        The exact number of inputs, or groups, to select; with "anova".
+        The exact number of inputs, or groups, to select; only with "anova".
     fdr : float, optional
-        Keep the inputs, or groups, that tests call relevant at this false discovery rate, whatever
-        their errors say; with "anova". See `nvsd.significance` for what is tested.
+        Select the inputs, or groups, that pass tests at this false discovery rate, instead of by
+        errors; only with "anova". See `nvsd.significance` for what is tested.
     p_values : bool
-        Make these tests at once, and keep them in the history. By default they are made when
-        `Selection.p_values` is first asked for.
+        Whether to make these tests now, and to store them in the history. By default they are made
+        when `Selection.p_values` is first used.
     standardize : bool
         Whether to centre the inputs and scale them to unit variance; "anova" always scales them.
     value_points : int, optional
-        For many rows: how many kernel sections f_S is made of, at rows drawn at random; the loss
-        remains that of all rows, see `nvsd.ridge.nystrom`. A thousand are enough for most data. By
-        default all rows, which takes memory of order n² and time of order n³.
+        For many rows: the number of kernel sections in f_S, at rows drawn at random. The loss is
+        still that of all rows, see `nvsd.ridge.nystrom`. A thousand are enough for most data. By
+        default all rows are used, which takes memory of order n² and time of order n³.
     random_state : int
         Seed of folds, subsamples and points.
     n_jobs : int, optional
-        Fits done at once, through joblib, as processes with one BLAS thread each.
+        Number of parallel fits, by joblib, as processes with one BLAS thread each.
     progress : bool, optional
         Show a progress bar; by default only in an interactive session on a terminal.
     **options
-        Of the method. "support", "rank" and "adaptive": n_taus, tau_ratio, tol of the path;
+        Options of the method. "support", "rank" and "adaptive": n_taus, tau_ratio, tol of the path;
         "adaptive": stages; "reweight": rounds; "stability": base, n_pairs, threshold; "pool":
         methods. See the functions in `nvsd.selection.METHODS`.
 
@@ -251,7 +251,7 @@ def _by_candidates(
     width_per_input: bool,
     progress: bool | None,
 ) -> Selection:
-    """Candidates of the method, judged alike; the winner refitted."""
+    """Judge the candidates of the method, and refit the winner."""
     propose = _method(task, method, options)
     unit = "set" if isinstance(task.held_out, tuple) else "fold"
     with progress_bar(progress, None, method, unit) as tick:
@@ -289,7 +289,7 @@ def _method(task: Task, name: str, options: dict[str, Any]) -> Method:
                 f"{name!r} has no option {option!r}; give {' or '.join(allowed) or 'none'}."
             )
     if name == "pool":
-        # Decided once, for all folds alike.
+        # Decided once, so that all folds use the same methods.
         given = options.get("methods")
         options = {"methods": default_methods(task) if given is None else given}
     return partial(METHODS[name], **options)

@@ -1,25 +1,25 @@
-"""How many false selections stability selection makes at most, in expectation.
+"""Bounds on the expected number of false selections in stability selection.
 
-Of d units, those that are selected with a share of at least π of the 2B halves (B pairs of
-complementary halves of the samples) are kept. Let q be the mean number of units that a half selects
-and θ = q/d. V counts the kept units that should not have been:
+There are d units, and 2B halves of the samples: B pairs of complementary halves. A unit is kept if
+at least a share π of the halves select it. Let q be the mean number of units that a half selects
+and θ = q/d. V is the number of kept units that should not have been kept:
 
-- Meinshausen and Bühlmann (2010), where V are the units without influence, which must be
-  exchangeable and no likelier to be selected than the others:
+- Meinshausen and Bühlmann (2010), where V counts units without influence. These must be
+  exchangeable and not more likely to be selected than the others:
 
       E[V] ≤ q² / ((2π − 1) d)                                                   for π > ½;
 
-- Shah and Samworth (2013), where V are the units that a half selects with a probability of at most
-  θ, whatever they are; without any assumption E[V] is at most the same. If the distribution of the
-  share of pairs whose halves both select a unit is unimodal, E[V] ≤ C(π, B) q²/d (theorem 2); if
-  these shares and those of the halves are r-concave with r = −½ and −¼,
+- Shah and Samworth (2013), where V counts all units that a half selects with a probability of at
+  most θ. Without any assumption E[V] has the same bound. If the distribution of the share of pairs
+  whose halves both select a unit is unimodal, E[V] ≤ C(π, B) q²/d (theorem 2). If these shares and
+  those of the halves are r-concave with r = −½ and −¼,
 
       E[V] ≤ d min( D(θ², 2π − 1, B, −½), D(θ, π, 2B, −¼) ),                     (theorem 3)
 
   where D(η, t, B, r) is the largest P(X ≥ t) of an X on {0, 1/B, …, 1} that is r-concave and has
   mean η.
 
-In practice q is not known: what is used is the mean over the halves that were drawn.
+In practice q is not known, and the mean over the halves that were drawn is used.
 """
 
 from __future__ import annotations
@@ -32,23 +32,23 @@ from scipy.optimize import brentq, minimize_scalar
 
 Array = NDArray[np.float64]
 
-WIDEST = 1e5  # offset a of (a + i)^(1/r) that is as good as infinite: all values are alike
+WIDEST = 1e5  # offset a of (a + i)^(1/r) that counts as infinite: all values are equal
 NARROWEST = 1e-5  # offset that puts all mass on 0
-ROUNDING = 1e-9  # of shares, which are multiples of 1/(2B)
+ROUNDING = 1e-9  # rounding of shares, which are multiples of 1/(2B)
 
 
 def meinshausen_buhlmann(q: float, d: int, threshold: float) -> float:
-    """q²/((2π − 1)d), at most d; inf for π ≤ ½, of which the theorem says nothing."""
+    """q²/((2π − 1)d), at most d; inf for π ≤ ½, where the theorem does not apply."""
     if threshold <= 0.5:
         return math.inf
     return min(float(d), q**2 / ((2.0 * threshold - 1.0) * d))
 
 
 def unimodal(q: float, d: int, threshold: float, n_pairs: int) -> float:
-    """C(π, B) q²/d, at most d; inf where the theorem says nothing.
+    """C(π, B) q²/d, at most d; inf where the theorem does not apply.
 
     C = 1/(2(2π − 1 − 1/(2B))) for π up to ¾ and 4(1 − π + 1/(2B))/(1 + 1/B) above. It needs
-    θ ≤ 1/√3 and π > ½ + min(θ², 1/(2B) + ¾θ²), and π is a multiple of 1/(2B), at least ½ + 1/B.
+    θ ≤ 1/√3, π > ½ + min(θ², 1/(2B) + ¾θ²) and π ≥ ½ + 1/B; π is rounded up to multiples of 1/(2B).
     """
     B, theta, share = n_pairs, q / d, _on_grid(threshold, n_pairs) / (2 * n_pairs)
     least = 0.5 + min(theta**2, 0.5 / B + 0.75 * theta**2)
@@ -73,17 +73,17 @@ def largest_tail(mean: float, place: int, B: int, r: float) -> float:
 
     Notes
     -----
-    The largest is among distributions (Shah and Samworth 2013, appendix) with
+    The maximum is attained by a distribution (Shah and Samworth 2013, appendix) of the form
 
-        f(i) = c (a + i)^(1/r) for i ≤ k,     and what is left of the mass at k + 1,
+        f(i) = c (a + i)^(1/r) for i ≤ k,     and the rest of the mass at k + 1,
 
-    where k runs from about twice the mean, and what reaches the place, to B − 1; a is between the
-    values at which nothing is left at k + 1, and at which that place follows the same law. Then the
-    mean gives c:
+    where k runs up to B − 1, from place − 1 or about twice the mean, whichever is larger. The
+    offset a lies between two values: with one, no mass is left at k + 1; with the other, k + 1
+    follows the same law. Then the mean gives c:
 
         c Σ_{i≤k} (k + 1 − i)(a + i)^(1/r) = k + 1 − mean B.
 
-    Below twice the mean the answer is taken to be 1.
+    For places below twice the mean, 1 is returned.
     """
     if mean <= 0:
         return 0.0 if place > 0 else 1.0
@@ -117,7 +117,7 @@ def _offset(mean: float, k: int, s: float) -> float:
     i = np.arange(k + 1.0)
 
     def excess(a: float) -> float:
-        f = ((a + i) / a) ** s  # over its value at 0: no overflow
+        f = ((a + i) / a) ** s  # divided by its value at 0, to avoid overflow
         return float(i @ f / f.sum() - mean)
 
     if excess(NARROWEST) >= 0:
@@ -126,5 +126,5 @@ def _offset(mean: float, k: int, s: float) -> float:
 
 
 def _on_grid(threshold: float, n_pairs: int) -> int:
-    """The least number of 2B halves that reaches the threshold."""
+    """The least number of the 2B halves whose share reaches the threshold."""
     return math.ceil(2 * n_pairs * threshold - ROUNDING)

@@ -15,20 +15,20 @@ from nvsd.tolerances import EPS, TIE
 
 T = TypeVar("T")
 
-NOISE = 2.0  # standard errors of a difference of errors that may be chance
-SLACK = 1.05  # what a set may cost to be a clear one, however uncertain errors are
-PARTS = 50  # into which validation data are divided for standard errors
+NOISE = 2.0  # a difference of errors of up to this many standard errors may be chance
+SLACK = 1.05  # largest error of a clear set, relative to the least, however uncertain errors are
+PARTS = 50  # parts into which validation data are divided for standard errors
 
 
 class Candidate(NamedTuple):
-    """A set of inputs and where it comes from: sets with one method and origin are a sequence."""
+    """A set of inputs and its source: sets with the same method and origin form a sequence."""
 
     support: Mask
     method: str
     origin: str
-    strength: Array  # what its inputs were ranked by: derivative norms, or frequencies
+    strength: Array  # by which the inputs were ranked: derivative norms, or frequencies
     tau: float = np.nan
-    clearness: float = 1.0  # norm of the weakest unit that is in over the strongest that is not
+    clearness: float = 1.0  # norm of the weakest unit inside over the strongest outside
     notes: tuple[tuple[str, float | int], ...] = ()  # attributes of the history if it wins
 
 
@@ -39,7 +39,7 @@ Tick = Callable[[int], object] | None
 def nested(
     task: Task, norms: Array, method: str, origin: str, tau: float = np.nan
 ) -> list[Candidate]:
-    """The sets that keep the units of largest norm."""
+    """The sets of the units of largest norm, for every size."""
     sets = [task.strongest(norms, size) for size in task.sizes()]
     return [
         Candidate(support, method, origin, norms, tau, task.clearness(norms, support))
@@ -57,7 +57,7 @@ class Judged:
     error : array
         Mean squared error.
     parts, share : (parts, candidates) and (parts,) arrays
-        The same on parts of the validation data, or on the folds, and how much each counts.
+        The same on parts of the validation data, or on the folds, and the weight of each part.
     nu : array
     kernel : int array
         Positions in `Task.kernels`.
@@ -81,7 +81,7 @@ class Judged:
     def best(self, rule: str) -> int:
         """The candidate that the rule chooses; see `select`.
 
-        Of equal errors the smaller set wins, and of equal sizes the first.
+        If errors are equal, the smaller set wins; if sizes are equal too, the first.
         """
         size = np.array([candidate.support.sum() for candidate in self.candidates])
         least = int(np.lexsort((size, self.error))[0])
@@ -89,8 +89,8 @@ class Judged:
         first = size
         if rule == "1se":
             near = self.error <= self.error[least] * (1 + TIE) + self.error_se[least]
-        elif rule == "clear" and self.of_sets and size[least]:  # the mean may be the best
-            # Compared on the same data: what makes all errors large or small does not count.
+        elif rule == "clear" and self.of_sets and size[least]:  # the empty set may be the best
+            # Differences on the same data: whatever makes all errors large or small cancels.
             difference = self.parts - self.parts[:, [least]]
             chance = NOISE * _standard_error(difference, self.share)
             near |= (self.error <= self.error[least] + chance) & (
@@ -104,16 +104,16 @@ def judge(task: Task, method: Method, tick: Tick = None) -> Judged:
     """Let a method propose candidates, and judge them on held-out data.
 
     On validation data each set is judged by itself. Cross-validation judges the whole procedure:
-    the method proposes anew from the training part of every fold, and the i-th candidate has the
-    mean error of the i-th proposals. To rank inputs by all samples and then cross-validate the
-    sets would let noise that the ranking has fitted pass for signal. But the procedure may find
-    the right set in every fold and a wrong one on all samples. So a candidate also has the error
-    of its own set in these folds, and the larger of the two counts.
+    the method proposes again from the training part of every fold, and the error of the i-th
+    candidate is the mean error of the i-th proposals. If inputs were ranked on all samples and the
+    sets then cross-validated, noise that the ranking has fitted would look like signal. But the
+    procedure may find the right set in every fold and a wrong one on all samples. So the error of
+    the candidate's own set in these folds is computed too, and the larger of the two counts.
 
     Parameters
     ----------
     tick : callable, optional
-        Told of every set or fold that is done.
+        Called with 1 for every set or fold that is done.
     """
     candidates = method(task)
     if isinstance(task.held_out, tuple):
@@ -124,7 +124,7 @@ def judge(task: Task, method: Method, tick: Tick = None) -> Judged:
         ways, sets = np.concatenate(Parallel(task.n_jobs)(_told(calls, tick)), axis=1)
         parts = np.where(sets.mean(axis=0) > ways.mean(axis=0), sets, ways)
         share = np.full(len(parts), 1 / len(parts))
-    # Below the rounding of y all errors are the same.
+    # Errors below the rounding of y count as equal.
     floor = (8 * EPS * np.abs(task.y).max()) ** 2
     error = np.maximum(np.tensordot(share, parts, 1), floor)
     best = error.reshape(len(error), -1).argmin(axis=1)
@@ -135,7 +135,7 @@ def judge(task: Task, method: Method, tick: Tick = None) -> Judged:
 
 
 def _standard_error(parts: Array, share: Array) -> Array:
-    """Of the mean of parts that count by their share; 0 for a single part."""
+    """Standard error of the mean of parts, weighted by their shares; 0 for a single part."""
     centred = parts - share @ parts
     return np.asarray(np.sqrt(share @ centred**2 / max(1, len(share) - 1)))
 
@@ -146,7 +146,7 @@ def _divided(rows: int, parts: int) -> list[NDArray[np.intp]]:
 
 
 def _shares(rows: int, parts: int) -> Array:
-    """The part of the rows that is in each."""
+    """The share of the rows in each part."""
     return np.array([len(part) for part in _divided(rows, parts)]) / rows
 
 
@@ -157,9 +157,10 @@ def _fold(
     train: NDArray[Any],
     test: NDArray[Any],
 ) -> Array:
-    """Errors, on the rest, of what the method proposes from a part of the samples.
+    """Errors on the test rows, (2, 1, candidates, kernels, nus).
 
-    And of the candidates: (2, 1, candidates, kernels, nus).
+    First those of the sets that the method proposes from the training rows, then those of the
+    candidates.
     """
     part = task.rows(train)
     held_out = task.X[test], task.y[test]
@@ -194,7 +195,7 @@ def set_errors(task: Task, support: Mask, X: Array, y: Array, parts: int) -> Arr
 
 
 def _told(calls: Iterable[T], tick: Tick) -> Iterator[T]:
-    """The calls, telling of each when the next one is asked for."""
+    """The calls; `tick` is called for each one when the next is requested."""
     for call in calls:
         yield call
         if tick is not None:

@@ -17,7 +17,7 @@ from nvsd.selection.task import Task
 Run = Callable[..., list[Candidate]]
 Model = tuple[Kernel, float, str]  # kernel, ν and their description
 
-# Gaussian kernels that help out a polynomial one: multiples of the width that the nearest
+# Gaussian kernels that support a polynomial one: multiples of the width that the nearest
 # neighbours give, and ν. Tuned on E1 and E2 with n = 30, where they halve the errors of selection.
 GUIDES = tuple(product((1.0, 2.0, 4.0), (1e-1, 1e-3)))
 
@@ -25,18 +25,18 @@ GUIDES = tuple(product((1.0, 2.0, 4.0), (1e-1, 1e-3)))
 def eliminate(task: Task) -> list[Candidate]:
     """Fit kernel ridge, drop the weakest unit, restrict the kernel to the rest, repeat.
 
-    The order depends on ν and the width: there is a run for each width and each of a few ν. While
-    more than 50 units are left, a fifth goes at a time.
+    The order depends on ν and the width, so there is a run for each width and each of a few ν.
+    While more than 50 units are left, a fifth of them is dropped at a time.
     """
     return _for_each(_models(task), task, _eliminate)
 
 
 def reweight(task: Task, *, rounds: int = 3) -> list[Candidate]:
-    """Scale every input by its derivative norm and refit, a few rounds; nested sets of each.
+    """Scale every input by its derivative norm and refit, for a few rounds; nested sets of each.
 
-    Nothing is dropped for good, so an input that a first poor fit has missed can come back. The
-    scales have mean square 1: what weak inputs lose, strong ones gain. A polynomial in all inputs
-    is a poor fit to few samples; with such a kernel Gaussian ones propose sets too.
+    No input is dropped for good, so one that a poor first fit has missed can come back. The scales
+    have mean square 1, so strong inputs gain what weak ones lose. A polynomial in all inputs is a
+    poor fit to few samples, so Gaussian kernels then propose sets too.
 
     Recursive feature machines rescale in the same way (Radhakrishnan et al., Mechanism for feature
     learning in neural networks and backpropagation-free machine learning models, Science 2024).

@@ -1,4 +1,4 @@
-"""`select` by the engine: rank, judge in folds, refit; no kernel, width or penalty to choose."""
+"""`select` by the engine: rank, judge in folds, refit. It needs no kernel, width or penalty."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from nvsd.tolerances import TINY
 
 METHOD = "anova"
 RULES = ("smallest", "min")
-# The fit on all inputs predicts where its error is 5 % less: a refit of a set gains about that.
+# All inputs are used to predict if their error is 5 % less: the refit of a set gains about as much.
 ALL_BETTER = 0.95
-LARGER_BETTER = 0.97  # and a larger set where its error is 3 % less
+LARGER_BETTER = 0.97  # another set is used to predict if its error is 3 % less
 
 
 class Question(NamedTuple):
@@ -40,14 +40,14 @@ class Question(NamedTuple):
     groups : tuple of str or None
         The group of each input.
     keep : sequence
-        Inputs that are always in.
+        Inputs that are always selected.
     k : int or None
-        How many units to select.
+        The number of units to select.
     rule : {"smallest", "min"}
     fdr : float or None
-        The false discovery rate at which units are kept, instead of the rule.
+        The false discovery rate at which units are selected, instead of by the rule.
     p_values : bool
-        Whether to test the units at once.
+        Whether to test the units now, not only when p-values are used.
     """
 
     data: JudgedRows
@@ -68,19 +68,19 @@ class Question(NamedTuple):
 
     @property
     def decides(self) -> str:
-        """What decides on the set: a rate, a number, or the rule."""
+        """What decides on the set: "fdr", "k", or the rule."""
         if self.fdr is not None:
             return "fdr"
         return self.rule if self.k is None else "k"
 
     @property
     def tests(self) -> bool:
-        """Whether units are tested at once."""
+        """Whether units are tested now."""
         return self.p_values or self.fdr is not None
 
 
 def refuse_given(given: dict[str, Any]) -> None:
-    """The engine has its own kernels: what it cannot honour, it refuses."""
+    """Refuse arguments that the engine does not use: it has its own kernels."""
     names = [name for name, value in given.items() if value is not None]
     if names:
         raise ValueError(
@@ -90,7 +90,7 @@ def refuse_given(given: dict[str, Any]) -> None:
 
 
 def refuse_of_engine(method: str, given: bool, loss: Loss | None) -> None:
-    """What only the engine can honour."""
+    """Refuse arguments that only the engine uses."""
     if given:
         raise ValueError(
             f"method = {method!r} does not take keep, k, fdr or p_values; give method={METHOD!r}."
@@ -103,7 +103,7 @@ def refuse_of_engine(method: str, given: bool, loss: Loss | None) -> None:
 
 
 def select_by_engine(question: Question, procedure: Procedure) -> Selection:
-    """Which inputs y depends on: the set that explains, and the fit that predicts."""
+    """The inputs that y depends on: the set that explains y, and the fit that predicts it."""
     structure = _structure(question)
     data, steps = question.data, len(question.data.splits) + 2 + question.tests
     with progress_bar(question.progress, steps, "select", "step") as tick:
@@ -117,7 +117,7 @@ def select_by_engine(question: Question, procedure: Procedure) -> Selection:
         kept = None if question.fdr is None else _kept(question, structure, tests)
         chosen = _chosen(judged, question, kept)
         support = structure.support(ranking, chosen.size) if kept is None else kept
-        # Threads of BLAS pay for sums over many rows only.
+        # BLAS threads save time only in sums over many rows.
         with threadpool_limits(None if data.n_source > MANY_ROWS else 1):
             explains = procedure.refit(ranking, support)
             fits = Fits(procedure, structure, ranking, judged, chosen, explains)
@@ -147,7 +147,7 @@ def _evidence(question: Question, models: Sequence[Testable]) -> Evidence:
 
 
 def _kept(question: Question, structure: Structure, tests: xr.Dataset | None) -> Mask:
-    """The inputs of the units that are kept at the false discovery rate asked for."""
+    """The inputs of the units that pass at the false discovery rate, or that are always kept."""
     assert tests is not None
     assert question.fdr is not None
     names = tests["feature" if question.groups is None else "group"].values.tolist()
@@ -184,8 +184,8 @@ def _structure(question: Question) -> Structure:
         keep[units[place]] = True
     if question.k is not None and not keep.sum() <= question.k <= len(keep):
         raise ValueError(
-            f"k = {question.k} is not allowed; give from {int(keep.sum())}, the inputs that are "
-            f"kept, to {len(keep)}."
+            f"k = {question.k} is not allowed; give from {int(keep.sum())}, the number of those in "
+            f"keep, to {len(keep)}."
         )
     return Structure(units, keep)
 
@@ -197,7 +197,7 @@ def _chosen(judged: Judged, question: Question, kept: Mask | None) -> Chosen:
         labels = question.features if question.groups is None else question.groups
         size = len({label for label, on in zip(labels, kept, strict=True) if on})
     if size is not None:
-        # A size that was not judged has the error of the nearest one.
+        # A size that was not judged gets the error of the nearest one.
         position = int(np.argmin(np.abs(np.array(judged.sizes) - size)))
         return Chosen(position, size, float(errors[position]))
     position = judged.smallest() if question.rule == "smallest" else int(np.argmin(judged.loss))
@@ -225,7 +225,7 @@ def _predictor(question: Question, fits: Fits) -> tuple[Refit, str]:
 def _history(
     question: Question, fits: Fits, selected: Mask, tests: xr.Dataset | None
 ) -> xr.Dataset:
-    """Every size with its error, what the rule compared, and the tests if they were made."""
+    """Every size with its error, the differences that the rule compared, and the tests if made."""
     procedure, structure, ranking, judged, chosen, explains = fits
     sizes, chosen_at = list(judged.sizes), chosen.position
     if chosen.size not in sizes:
@@ -272,21 +272,21 @@ def _of_inputs(tests: xr.Dataset, structure: Structure, grouped: bool) -> dict[s
 
 
 def _reason(question: Question, mean: Array, se: Array, sizes: list[int], chosen: int) -> str:
-    """What the rule did, as a sentence."""
+    """Why this set was chosen, as a sentence."""
     best = int(np.argmin(mean))
     least = f"{_the_set(sizes[best])} has the least error"
     if question.fdr is not None:
-        which = "these pass" if sizes[chosen] else "no input passes"
+        which = "the selected inputs pass" if sizes[chosen] else "no input passes"
         return f"{which} the tests at a false discovery rate of {question.fdr:g}; {least}"
     if question.k is not None:
         least = least if best != chosen else "this set has the least error"
-        return f"as many as were asked for; {least}"
+        return f"this number was requested; {least}"
     if chosen == best:
         return least
     z = mean[chosen] / max(float(se[chosen]), TINY)
     return (
-        f"{least}, and {_the_set(sizes[chosen])} is the smallest that the errors cannot tell from "
-        f"it: {z:.1f} standard errors apart"
+        f"{least}, and {_the_set(sizes[chosen])} is the smallest whose error is not clearly "
+        f"larger: the difference is {z:.1f} standard errors"
     )
 
 

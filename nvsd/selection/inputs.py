@@ -1,4 +1,4 @@
-"""From what the user gave to a `Task`; each failure is a ValueError of one sentence."""
+"""From the user's arguments to a `Task`; wrong ones raise a ValueError of one sentence."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ from nvsd.penalties import GroupLasso, Groups, Lasso, Penalty
 from nvsd.ridge.dense import default_nus, refuse_large_ridge
 from nvsd.selection.task import Array, HeldOut, Mask, Task
 
-# Rows in memory of those that come in blocks: five folds have 8000 to rank on, of which judging
-# takes what it needs.
+# Rows that are kept in memory if rows come in blocks: in five folds each has 8000 to rank on, and
+# judging draws as many as it needs.
 SAMPLED = 10_000
-FEW_ROWS = 1000  # with more, a polynomial kernel needs no help to propose sets
+FEW_ROWS = 1000  # with more, a polynomial kernel needs no Gaussian ones to propose sets
 
 
 class Inputs(NamedTuple):
@@ -48,7 +48,7 @@ class Inputs(NamedTuple):
     def points(self, X: Any, used: Mask, name: str) -> Array:
         """Some of the inputs as the kernel sees them, and zeros for the others.
 
-        Named columns are matched by name; what the unused ones hold does not matter.
+        Named columns are matched by name; values of unused inputs do not matter.
         """
         index = np.flatnonzero(used)
         if column_names(X) is not None:
@@ -83,7 +83,7 @@ def check_rule(rule: str | None, allowed: tuple[str, ...]) -> str:
 
 
 def check_rate(fdr: float | None, k: int | None) -> float | None:
-    """Return a false discovery rate, if there is one."""
+    """Return the false discovery rate, if there is one."""
     if fdr is None:
         return None
     if not is_number(fdr) or not 0 < fdr < 1:
@@ -94,20 +94,20 @@ def check_rate(fdr: float | None, k: int | None) -> float | None:
 
 
 class JudgedRows(NamedTuple):
-    """Samples as given by the user, and which of them judge.
+    """Samples as given by the user, and how they are split for judging.
 
     Attributes
     ----------
     X, y : (n, d) and (n,) arrays
     features : tuple of str
     splits : list of (train, test)
-        Row numbers; validation data are the last rows, which one split holds out.
+        Row numbers. Validation data are the last rows, held out by a single split.
     n_train : int
-        Rows to fit: all, or those before the validation data.
+        Number of rows to fit: all, or those before the validation data.
     source : Rows or None
-        All rows to fit, if X and y have a sample of them.
+        All rows to fit, if X and y are a sample of them.
     n_source : int
-        How many these are.
+        Number of all rows to fit.
     """
 
     X: Array
@@ -134,14 +134,14 @@ def judged_rows(
 ) -> JudgedRows:
     """The samples, with validation data as further rows.
 
-    Of a source that is read a block at a time, a sample is drawn in one pass. Where y numbers
+    If the rows are read in blocks, a sample of them is drawn in one pass. If y holds the numbers of
     classes, folds keep their shares.
     """
     source, n_source = None, rows.n
     if not (isinstance(rows, ArrayRows) and not rows.lazy):
         if validation is None and not isinstance(cv, Integral):
             raise ValueError(
-                f"cv = {cv!r} needs all rows at once, and they are read in blocks; give a number "
+                f"cv = {cv!r} needs all rows at once, but they are read in blocks; give a number "
                 "of folds."
             )
         rows.check_again("a selection reads the rows twice")
@@ -211,7 +211,7 @@ def make_task(
 
 
 def _value_points(value_points: int | None, n: int) -> int | None:
-    """The number of kernel sections; all rows are refused where their matrices would not fit."""
+    """The number of kernel sections; None means all rows, refused if they do not fit in memory."""
     if value_points is not None:
         return check_count("value_points", value_points)
     refuse_large_ridge(n)
@@ -219,12 +219,12 @@ def _value_points(value_points: int | None, n: int) -> int | None:
 
 
 def _guide_width(kernel: Kernel, X: Array) -> float | None:
-    """A Gaussian's width, where a polynomial kernel has so few rows that it needs help."""
+    """The width of Gaussian kernels that support a polynomial one, if there are few rows."""
     if kernel.polynomial is None or len(X) > FEW_ROWS:
         return None
     try:
         return median_distance(X)
-    except ValueError:  # most samples are the same
+    except ValueError:  # most samples are identical
         return None
 
 
@@ -282,7 +282,7 @@ def _held_out(
         return points, check_target(validation[1], len(points))
     if is_number(cv, Integral):
         if not 2 <= cv <= n:
-            raise ValueError(f"cv = {cv} is not allowed; give from 2 to {n} folds, one per row.")
+            raise ValueError(f"cv = {cv} is not allowed; give from 2 to {n} folds for {n} rows.")
         cv = list(_folds(int(cv), rows.target(), seed, classes))
     if hasattr(cv, "split") and not isinstance(cv, str):
         cv = list(cv.split(rows.points(), rows.target()))

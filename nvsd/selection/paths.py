@@ -15,7 +15,7 @@ from nvsd.solvers import Settings
 
 Path = list[tuple[float, Array]]  # τ and the norms ‖φ_a‖ there: zeros are exact
 
-EPSILON = 0.01  # of the largest norm: no weight is more than a hundred times another
+EPSILON = 0.01  # share of the largest norm: no weight is more than about 100 times another
 
 
 def support(
@@ -23,7 +23,7 @@ def support(
 ) -> list[Candidate]:
     """The inputs with φ_a ≠ 0 at each τ of the path, as in the paper.
 
-    A group is in when one of its inputs is.
+    A group is in if one of its inputs is.
     """
     path = _path(_prepare(task), task, task.penalty, n_taus, tau_ratio, tol)
     sets = [(tau, norms, task.strongest(norms, max(task.sizes()))) for tau, norms in path]
@@ -38,7 +38,7 @@ def rank(
 ) -> list[Candidate]:
     """Nested sets by derivative norm at each τ of the path.
 
-    Few τ and a loose tolerance do: only the order of the norms counts.
+    Few τ and a loose tolerance are enough: only the order of the norms matters.
     """
     path = _path(_prepare(task), task, task.penalty, n_taus, tau_ratio, tol)
     return list(chain.from_iterable(_ranked(task, path, "rank", "")))
@@ -52,13 +52,13 @@ def adaptive(
     tau_ratio: float = 1e-3,
     tol: float = 1e-3,
 ) -> list[Candidate]:
-    """Paths in stages: the weights of each come from the norms of the one before; nested sets.
+    """Nested sets from paths in stages, where weights come from the norms of the previous stage.
 
-    Input a has weight 1 / (‖∂_a f‖ + ε) and group g the weight p_g / (‖∂_g f‖ + ε), with ε a
-    hundredth of the largest norm; they take the place of the penalty's own weights. Which τ to
-    take the norms from is not known, so there are three chains of stages: from a quarter, a half
-    and three quarters of the grid. All share one factorisation. A third stage takes as long as
-    the first two together, and hardly ever finds a better set.
+    Input a has weight 1 / (‖∂_a f‖ + ε) and group g has weight p_g / (‖∂_g f‖ + ε), where ε is a
+    hundredth of the largest norm. They replace the penalty's own weights. It is not known which τ
+    gives the best norms, so there are three chains of stages: from a quarter, a half and three
+    quarters of the grid. All share one factorisation. A third stage takes as long as the first two
+    together, and rarely finds a better set.
     """
     prepared = _prepare(task)
     first = _path(prepared, task, task.penalty, n_taus, tau_ratio, tol)
@@ -88,7 +88,7 @@ def _path(
     return [
         (float(tau), norms)
         for points in solved.points
-        for tau, norms in zip(points.tau, split_norms(points), strict=True)
+        for tau, norms in zip(points.tau, split_norms(solved.problem, points), strict=True)
     ]
 
 

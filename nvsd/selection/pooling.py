@@ -14,15 +14,15 @@ from nvsd.selection.task import Task
 POOLED: dict[str, Callable[..., list[Candidate]]] = {
     method.__name__: method for method in (eliminate, reweight, support, rank, adaptive)
 }
-LARGEST_PATH = 2500  # order of the linear systems up to which the pool has a path: a few seconds
+LARGEST_PATH = 2500  # largest order of linear systems for a path in the pool: a few seconds
 
 
 def pool(task: Task, *, methods: Sequence[str] | None = None) -> list[Candidate]:
     """All candidates of several methods.
 
-    By default elimination, reweighting and, unless it would be large, ranking on the path. Each
-    leads somewhere: elimination where inputs are correlated, reweighting where samples are few,
-    ranking where inputs repeat each other.
+    By default these are elimination, reweighting and, unless it would be large, ranking on the
+    path. Each is the best in some cases: elimination if inputs are correlated, reweighting if there
+    are few samples, ranking if inputs repeat each other.
     """
     names = default_methods(task) if methods is None else check_methods(methods)
     return [candidate for name in names for candidate in POOLED[name](task)]
@@ -36,7 +36,7 @@ def default_methods(task: Task) -> list[str]:
 
 
 def check_methods(methods: Iterable[str]) -> list[str]:
-    """Return the names of methods that need no other one."""
+    """Return the names, which must be methods that do not use other methods."""
     names = list(methods)
     unknown = [name for name in names if name not in POOLED]
     if unknown or not names:

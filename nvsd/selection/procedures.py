@@ -81,7 +81,7 @@ class BySquares:
 
     @cached_property
     def unit(self) -> float:
-        """The standard deviation of y: the race is in single precision, in units of its own."""
+        """y is scaled to unit variance, because the race is in single precision."""
         return float(self.data.y.std()) or 1.0
 
     def ranked(self, n_jobs: int | None, tick: Tick) -> tuple[list[Any], Ranked]:

@@ -30,7 +30,7 @@ class Refit:
     Attributes
     ----------
     fit : RidgeFit
-        On the selected inputs, as the kernel sees them.
+        The fit on the selected inputs, as the kernel sees them.
     inputs : Inputs
         Names of all inputs and how the kernel sees them.
     """
@@ -66,13 +66,13 @@ class Refit:
     def predict(self, X_new: ArrayLike) -> Array:
         """f at new points, (m,).
 
-        X_new has all columns, or is a DataFrame that has at least those selected; what the others
-        hold does not matter.
+        X_new has all columns, or is a DataFrame with at least the selected ones. Values of other
+        columns do not matter.
         """
         return np.asarray(self.fit.predict(self._points(X_new))[0])
 
     def gradient(self, X_new: ArrayLike) -> Array:
-        """∂_a f at new points, (d, m), in the units of the samples as given; 0 if dropped."""
+        """∂_a f at new points, (d, m), in the units of the samples as given; 0 if not selected."""
         gradient = self.fit.gradient(self._points(X_new))[0]
         return np.asarray(gradient / self.inputs.scale[:, None])
 
@@ -110,22 +110,22 @@ class Selection:
     refit : Refit
         On the selected inputs alone.
     predictor : Refit
-        What `predict` uses: the fit of least error, which may use more inputs than explain y.
+        What `predict` uses: the fit of least error, which may use more inputs than were selected.
     predicts_with : str
-        Which inputs that are.
+        Which inputs `predict` uses.
     strength : (d,) array
-        What the inputs were ranked by: with the engine the standard deviation of their total effect
-        on f, in the units of y.
+        The numbers by which inputs were ranked. With "anova" they are the standard deviations of
+        their total effects on f, in the units of y.
     order : (d,) int array
         All inputs, best first.
     evidence : Evidence or Dataset, optional
-        What the tests of `significance` need, or what they found.
+        What the tests of `significance` need, or their results.
     measure : str
         What `score` is: the mean squared error, or the mean of another loss.
     score : float
-        Mean squared error of the chosen candidate on the data that judged it. As the least of
-        many it is optimistic. With folds, a width for each input changes the refit and not the
-        score: folds judge how sets are proposed, before the refit is given other widths.
+        Mean squared error of the chosen candidate on the data that judged it. It is optimistic, as
+        the least of many. With folds, a width for each input changes the refit but not the score:
+        folds judge how sets are proposed, before the refit gets other widths.
     """
 
     support: Mask
@@ -144,9 +144,9 @@ class Selection:
 
     @cached_property
     def significance(self) -> xr.Dataset:
-        """Tests of every input, or group, whether y depends on it given the others.
+        """Tests for every input, or group, of whether y depends on it given the others.
 
-        They are made when first asked for, with the folds of the selection.
+        They are made when first used, with the folds of the selection.
         """
         if self.evidence is None:
             raise ValueError(
@@ -161,8 +161,8 @@ class Selection:
     def p_values(self) -> pd.Series:
         """The p-value of every input, or group, in the order of the ranking.
 
-        Small: y depends on it, given the others. Inputs that are near copies of each other have
-        the p-value of all of them together.
+        A small one is evidence that y depends on the input, given the others. Inputs that are near
+        copies of each other have the p-value of all of them together.
         """
         import pandas as pd
 
@@ -175,7 +175,7 @@ class Selection:
 
     @property
     def ranking(self) -> pd.Series:
-        """One number for every input, best first; `strength` says what it is."""
+        """The strength of every input, best first."""
         import pandas as pd
 
         names = [self.features[a] for a in self.order]
@@ -183,9 +183,9 @@ class Selection:
 
     @property
     def false_selections(self) -> pd.Series:
-        """Bounds on the expected number of false selections, by stability selection alone.
+        """Bounds on the expected number of false selections, only for stability selection.
 
-        One number for each theorem that says something here, see `nvsd.selection.bounds`:
+        One number for each theorem that applies here, see `nvsd.selection.bounds`:
         "exchangeable" (Meinshausen and Bühlmann 2010), "unimodal" and "r-concave" (Shah and
         Samworth 2013). Empty for other methods, and without a threshold.
         """
@@ -231,14 +231,14 @@ class Selection:
         """One row per input: feature, group if any, selected, derivative_norm, rank and p_value.
 
         The rank of an input is the number of inputs in the smallest set that has it, in the
-        sequence of sets that the chosen one belongs to: the inputs that were dropped last have the
-        smallest ranks. An input that is in none of them has no rank.
+        sequence of sets that the chosen one belongs to. So the inputs that were dropped last have
+        the smallest ranks. An input that is in none of these sets has no rank.
 
         Parameters
         ----------
         p_values : bool
-            Whether to make the tests that p_value needs; it is left out where the method makes
-            none.
+            Whether to make the tests that p_value needs. It is left out if the method makes no
+            tests.
         """
         import pandas as pd
 
@@ -266,7 +266,7 @@ class Selection:
 
 
 def history(task: Task, judged: Judged, method: str, chosen: int) -> xr.Dataset:
-    """Every candidate with what it was judged by."""
+    """Every candidate with its errors, strengths and settings."""
     rows = judged.candidates
     support = np.array([row.support for row in rows])
 

@@ -1,4 +1,4 @@
-"""Does y depend on an input given the others? The verb `significance`, and p-values of `select`."""
+"""Does y depend on an input given the others? `significance`, and p-values of `select`."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ from nvsd.selection.task import Array
 Index = NDArray[np.intp]
 
 N_COPIES = 10
-POOR = 3.0  # normal scores above chance from which the model of an input is called poor
+POOR = 3.0  # check of the model of an input, in normal scores above chance, beyond which it is poor
 INTERVAL = 1.96  # standard errors on either side of an importance
 
 
 class CopyWarning(UserWarning):
-    """The model of an input given the others is poor, so that its p-value may be too small."""
+    """The model of an input given the others is poor, so its p-value may be too small."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +52,7 @@ class Evidence:
         The group of each input: the units are then groups.
     repeats : sequence of sequences of Testable
     inputs : int array
-        The inputs to test, or those whose groups to test.
+        The inputs to test; with groups, the groups of these inputs are tested.
     """
 
     X: Array
@@ -107,7 +107,7 @@ class Evidence:
         return names, [np.flatnonzero(labels == name) for name in names]
 
     def _together(self) -> list[Index]:
-        """Near copies, where a fit uses one of them."""
+        """Sets of near copies, if a fit uses one of them."""
         sets = near_copies(self.X, self.inputs)
         models = [model for folds in self.repeats for model in folds]
         return [each for each in sets if any(len(model.uses(each)) for model in models)]
@@ -128,7 +128,7 @@ def _columns(found: Tested, units: int) -> dict[str, Any]:
 
 
 def _joined(p: Array, of_sets: Array, inputs: Index, together: list[Index]) -> dict[str, Any]:
-    """The p-value of the set of near copies that an input is in, and a number for each set."""
+    """The p-value of the set of near copies that an input is in, and the number of that set."""
     joined, number = p.copy(), np.arange(len(p))
     for value, each in zip(of_sets, together, strict=True):
         members = np.flatnonzero(np.isin(inputs, each))
@@ -137,7 +137,7 @@ def _joined(p: Array, of_sets: Array, inputs: Index, together: list[Index]) -> d
 
 
 def _q_values(p: Array, number: Array, correction: str) -> Array:
-    """One hypothesis for each set of near copies."""
+    """The q-values, where each set of near copies is one hypothesis."""
     first, back = np.unique(number, return_inverse=True)
     return np.asarray(CORRECTIONS[correction](p[first])[back])
 
@@ -150,15 +150,15 @@ def _warn(names: list[str], data: dict[str, Any]) -> None:
     ]
     if poor:
         warnings.warn(
-            f"the model of {', '.join(poor)} given the other inputs misses a dependence, so "
-            "that these p-values may be too small; see copy_check, or test them as a group.",
+            f"the model of {', '.join(poor)} given the other inputs misses a dependence, so these "
+            "p-values may be too small; look at copy_check, or test these inputs as a group.",
             CopyWarning,
             stacklevel=4,
         )
 
 
 def models_of(folds: Sequence[Fold], structure: Structure, seed: int) -> list[Model]:
-    """What is tested: the fit of each fold, on rows that it has not seen."""
+    """The models to test: the fit of each fold, with rows that it has not seen."""
     return [Model.of(fold, structure, seed + k) for k, fold in enumerate(folds)]
 
 
@@ -184,9 +184,8 @@ def significance(
 
     f is fitted in folds, and Δ_i belongs to a row that its f has not seen: ranking, selection and
     fit see only the other rows. The copy of x_a is drawn from a model of x_a given the other
-    inputs. Under the hypothesis x_a and a good copy are exchangeable, so that Δ has mean 0,
-    whatever f is. A poor f costs power; a poor model of x_a costs validity, and `copy_check` says
-    where the model was found wanting.
+    inputs. Under the hypothesis x_a and a good copy are exchangeable, so Δ has mean 0 for any f. A
+    poor f costs power. A poor model of x_a costs validity, and `copy_check` shows how poor it is.
 
     Parameters
     ----------
@@ -198,23 +197,23 @@ def significance(
     loss : {"squared", "huber", "quantile", "logistic"} or Loss, optional
         ℓ above, as for `nvsd.select`: by default squares, or with labels the log-loss.
     inputs : sequence, optional
-        Names or numbers of the inputs to test; all by default. All are used by f.
+        Names or numbers of the inputs to test; all by default. f may use all inputs in any case.
     groups : sequence or mapping, optional
-        One label per input, or {group: inputs}: groups are tested as a whole.
+        One label per input, or {group: inputs}; groups are tested as a whole.
     cv : int, splitter, or sequence of (train, test)
         Number of shuffled folds, a scikit-learn splitter, or the splits.
     repeats : int
-        How often folds are drawn anew. Δ of a row is its mean over the repeats, so that the answer
-        depends less on the split.
+        Number of times that folds are drawn. Δ of a row is its mean over the repeats, so that the
+        result depends less on the split.
     n_copies : int
-        Copies of each input, over which the loss is averaged.
+        Number of copies of each input, over which the loss is averaged.
     correction : {"bh", "by", "holm"}
         How q-values are made: Benjamini and Hochberg's false discovery rate, Benjamini and
         Yekutieli's for any dependence, or Holm's family-wise error rate.
     random_state : int
         Seed of folds and copies.
     n_jobs : int, optional
-        Folds done at once, as processes with one BLAS thread each.
+        Number of folds fitted in parallel, as processes with one BLAS thread each.
     progress : bool, optional
         Show a progress bar; by default only in an interactive session on a terminal.
 
@@ -222,14 +221,14 @@ def significance(
     -------
     Dataset
         Over `feature`, or over `group`: `statistic`, `p_value`, `q_value`, `importance` (the mean
-        of Δ as a share of the loss of the mean) with its standard error and a 95 % interval,
+        of Δ as a share of the loss of the mean of y) with its standard error and a 95 % interval,
         `explained` (the share of the input that the others explain) and `copy_check`. Inputs that
         are near copies of each other (`near_copies`) are tested together as well, in
         `p_value_together`; their q-value is that of the set.
 
     Notes
     -----
-    An input that no fold uses has p-value 1. Errors beyond a bound count linearly, so that few
+    An input that no fold uses has p-value 1. Errors beyond a bound count linearly, so that a few
     outliers of y do not decide. Rows must be independent of each other.
 
     References
@@ -254,7 +253,9 @@ def significance(
         allowed = " or ".join(map(repr, CORRECTIONS))
         raise ValueError(f"correction = {correction!r} is unknown; give {allowed}.")
     if repeats > 1 and not is_number(cv, Integral):
-        raise ValueError("repeats draws folds anew; give a number of folds as cv, or repeats=1.")
+        raise ValueError(
+            f"repeats = {repeats} draws new folds; give a number of folds as cv, or repeats=1."
+        )
     target = target_of(X, y, loss)
     classes = target.classes is not None
     data = target.judged(X, None, cv, seed, progress)
@@ -276,7 +277,7 @@ def _repeat(
     n_jobs: int | None,
     tick: Callable[[int], object],
 ) -> Sequence[Testable]:
-    """The models of one round of folds."""
+    """The models of one repeat."""
     d = len(data.features)
     structure = Structure(np.arange(d), np.zeros(d, dtype=bool))
     if target.loss is not None:

@@ -19,8 +19,8 @@ def stability(
     """The units that at least a share `threshold` of the halves of the samples select.
 
     The samples are split into halves at random, n_pairs times, and the base method selects from
-    each half; without validation data the other half judges. With ``threshold=None`` the sets of
-    the most frequent units, of every size, are the candidates.
+    each half. Without validation data the other half judges. With ``threshold=None`` the candidates
+    are the sets of the most frequent units, of every size.
 
     With a threshold the result bounds the expected number of false selections: see
     `Selection.false_selections` and `nvsd.selection.bounds`.
@@ -31,7 +31,7 @@ def stability(
     if len(task.y) < 4:
         raise ValueError(
             f"halves of {len(task.y)} samples are too small to select from; give more samples, "
-            "fewer folds or another method."
+            "more folds or another method."
         )
     rng = np.random.default_rng(task.seed)
     halves = [
@@ -50,7 +50,7 @@ def stability(
 def _notes(
     task: Task, picked: Mask, n_pairs: int, threshold: float
 ) -> tuple[tuple[str, float | int], ...]:
-    """What the history says of the halves, and the bounds that say something."""
+    """Attributes of the history: settings, mean size, and the bounds below the number of units."""
     first = np.unique(task.units, return_index=True)[1]  # one input of each unit
     d, q = len(first), float(picked[:, first].sum(axis=1).mean())
     limits = {
@@ -64,7 +64,7 @@ def _notes(
 
 
 def _halves(order: NDArray[np.intp]) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """Two halves, each with the other one; of an odd number of samples one is left out."""
+    """Two halves, each with the other one; if the number of samples is odd, one is left out."""
     middle = len(order) // 2
     one, other = order[:middle], order[middle : 2 * middle]
     return [(one, other), (other, one)]

@@ -21,9 +21,9 @@ Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 HeldOut = tuple[Array, Array] | list[tuple[Index, Index]]
 
-N_LEVELS = 4  # ν at which elimination and reweighting fit, evenly spread over the grid
+N_LEVELS = 4  # number of ν for elimination and reweighting, evenly spread over the grid
 ONE_BY_ONE = 50  # up to this many units every size is tried
-SHRINKAGE = 0.8  # and above, each size is this part of the one before
+SHRINKAGE = 0.8  # with more units, each size is this share of the previous one
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,14 +48,14 @@ class Task:
         Validation data, or the folds.
     rule : {"clear", "min", "1se"}
     kernel, penalty, nu
-        Of the path.
+        Those of the path.
     seed : int
     n_jobs : int or None
     value_points : int or None
-        How many kernel sections kernel ridge is made of, at rows drawn at random; None: all rows.
+        Number of kernel sections in kernel ridge, at rows drawn at random; None: all rows.
     guide_width : float or None
-        Of Gaussian kernels that help out a polynomial one. From all samples: every fold has as
-        many candidates.
+        Width of Gaussian kernels that support a polynomial one. It comes from all samples, so that
+        every fold has the same number of candidates.
     loss : QuadraticLoss
         What fits minimise and candidates are judged by.
     """
@@ -97,20 +97,21 @@ class Task:
     def unit_norms(self, norms: Array) -> Array:
         """Root mean square over each unit's inputs, (d,) -> (U,).
 
-        The mean, not the sum: where f is noise, a large group has no larger norm than a small one.
+        It is the mean and not the sum, so that a large group does not get a larger norm than a
+        small one where f is noise.
         """
         squares = np.bincount(self.units, norms**2) / np.bincount(self.units)
         return np.asarray(np.sqrt(squares))
 
     def sizes(self) -> list[int]:
-        """Numbers of units in nested sets, from all to none: by fifths while many are left."""
+        """Numbers of units in nested sets, from all to none; a fifth less while many are left."""
         sizes = [int(self.units.max()) + 1]
         while (size := sizes[-1]) > 0:
             sizes.append(size - 1 if size <= ONE_BY_ONE else max(ONE_BY_ONE, int(SHRINKAGE * size)))
         return sizes
 
     def strongest(self, norms: Array, size: int) -> Mask:
-        """The inputs of the units with the largest norms, of equals the first; none of norm 0."""
+        """The inputs of the units with the largest norms, the first of equals; none with norm 0."""
         strength = self.unit_norms(norms)
         kept = np.zeros(len(strength), dtype=bool)
         kept[np.argsort(-strength, kind="stable")[:size]] = True
@@ -119,8 +120,8 @@ class Task:
     def clearness(self, norms: Array, support: Mask) -> float:
         """Norm of the weakest unit in a set over that of the strongest outside.
 
-        1 for the set of all, 0 for the empty one. 1 too where all norms outside are 0: f is flat
-        in these inputs at the samples, which says little of other points.
+        It is 1 for the set of all units and 0 for the empty set. It is also 1 if all norms outside
+        are 0: f is flat in these inputs at the samples, which says little about other points.
         """
         strength = self.unit_norms(norms)
         inside = np.zeros(len(strength), dtype=bool)
@@ -132,7 +133,7 @@ class Task:
 
     @cached_property
     def points(self) -> Array | None:
-        """The rows at which the kernel sections are, if they are not all."""
+        """The rows that are centres of the kernel sections; None if all rows are."""
         if self.value_points is None or self.value_points >= len(self.X):
             return None
         return draw_points(self.rows_with_names, self.value_points, self.seed)
@@ -145,11 +146,11 @@ class Task:
 
     @property
     def rows_with_names(self) -> ArrayRows:
-        """The samples, which were checked at the border, as rows with their names."""
+        """The samples as rows with their names; they have been checked already."""
         return ArrayRows(self.X, self.y, False, features=self.features, checked=True)
 
     def norms(self, support: Mask, kernel: Kernel, nu: float) -> Array:
-        """‖∂_a f‖ over the samples, or the points, f kernel ridge on some inputs; 0 for others."""
+        """‖∂_a f‖ over the samples, or the points, of kernel ridge on some inputs; 0 for others."""
         norms = np.zeros(len(support))
         if support.any() and self.points is not None:
             gradient = self.fit(support, kernel, np.array([nu])).gradient(self.points)[0]

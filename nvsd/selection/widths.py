@@ -12,13 +12,13 @@ from nvsd.selection.candidates import Judged, set_errors
 from nvsd.selection.task import Array, Mask, Task
 
 ROUNDS = 3
-LEAST = 1e-3  # of the root mean square of all norms: a weaker input has no larger width
+LEAST = 1e-3  # least norm over the root mean square of all norms: it limits how wide widths get
 
 
 def with_widths(task: Task, judged: Judged, chosen: int) -> tuple[Task, Judged]:
-    """Give the chosen candidate the kernel and ν of least error, a width for each input.
+    """Give the chosen candidate the kernel and ν of least error, with a width for each input.
 
-    Folds judge how sets are proposed; their error for a single set is not put in its place.
+    Folds judge how sets are proposed, so with folds the candidate keeps its error.
     """
     support = judged.candidates[chosen].support
     kernel, nu = _choose(task, support)
@@ -36,7 +36,7 @@ def with_widths(task: Task, judged: Judged, chosen: int) -> tuple[Task, Judged]:
 
 
 def _choose(task: Task, support: Mask) -> tuple[Kernel, float]:
-    """By the error on held-out data; in every fold the widths come from its training part."""
+    """The kernel and ν of least error on held-out data; folds find widths on training rows."""
     if isinstance(task.held_out, tuple):
         error = _errors(task, support, *task.held_out)
     else:
@@ -50,10 +50,10 @@ def _choose(task: Task, support: Mask) -> tuple[Kernel, float]:
 
 
 def width_per_input(task: Task, support: Mask) -> list[Kernel]:
-    """The kernels of the task, and what becomes of each in a few rounds, at each of a few ν.
+    """The kernels of the task, and the kernels that each gives in a few rounds, for a few ν.
 
     A round fits kernel ridge and divides the width of input a by ‖∂_a f‖ over the root mean square
-    of these norms: what weak inputs lose, strong ones gain.
+    of these norms. So strong inputs get narrow widths, and weak inputs get wide ones.
     """
     found = []
     for kernel in task.kernels:

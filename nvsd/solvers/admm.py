@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 from nvsd.penalties import BoundPenalty, block_norms
 from nvsd.representations.base import Problem
 from nvsd.solvers.base import Mask, Solver, State
-from nvsd.solvers.certificate import fenchel_gap
 from nvsd.solvers.flat import FlatPoint
 from nvsd.solvers.points import Settings, norms
 from nvsd.tolerances import LARGEST_KAPPA, SMALLEST_KAPPA, TINY
@@ -79,27 +78,33 @@ class ADMM(Solver):
             way = ((tau - known) / (self.flat.tau_max - known))[:, None, None]
         else:
             way = np.zeros((len(tau), 1, 1))
-        grown = u * (tau / known)[:, None, None]
-        return self.start(tau, phi * (1.0 - way), grown * (1.0 - way) + self.flat.u * way)
+        grown = np.repeat(u[None], len(tau), axis=0)
+        self.problem.inputs(grown)[...] *= (tau / known)[:, None, None]
+        flat = self.flat
+        return self.start(
+            tau, phi * (1.0 - way) + flat.phi * way, grown * (1.0 - way) + flat.u * way
+        )
 
     def _near_ridge(self, tau: float) -> tuple[float, Array, Array]:
         """φ of kernel ridge, and τ times a subgradient of J near it."""
-        _, z = self.problem.ridge()
-        R = block_norms(z)
+        z, u = self.problem.ridge()[1], self.problem.ridge_multiplier()
+        of_inputs = self.problem.inputs(z)
+        R = block_norms(of_inputs)
         ones = float(self.penalty.value(np.ones_like(R))[0])
         step = SUBGRADIENT_STEP * float(R.max()) / max(1.0, ones) or 1.0
         slope = (1.0 - self.penalty.shrinkage(R, step)) / step
-        return tau, z[0], (tau * slope[:, :, None] * z)[0]
+        self.problem.inputs(u)[...] = tau * slope[:, :, None] * of_inputs
+        return tau, z[0], u[0]
 
     def start(self, tau: Array, phi: Array, u: Array) -> State:
         """w = φ + u/κ."""
-        kappa = self._start_kappa(phi, u)
-        return State.begin(tau, kappa, phi + u / kappa[:, None, None], MEMORY)
+        kappa = self._start_kappa(self.problem.inputs(phi), self.problem.inputs(u))
+        return State.begin(tau, kappa, phi + u / self.problem.kappas(kappa), MEMORY)
 
     def _start_kappa(self, phi: Array, u: Array) -> Array:
         """κ ∝ ‖u‖/‖φ‖, in units of the system and within START_RANGE."""
         system = self.problem.representation.system
-        largest = norms(phi).max() or norms(self.problem.ridge()[1])[0]
+        largest = norms(phi).max() or norms(self.problem.inputs(self.problem.ridge()[1]))[0]
         size = np.maximum(norms(phi), 1e-3 * largest + TINY)
         kappa: Array = START_KAPPA * norms(u) / size / system.kappa_unit
         kappa = np.clip(kappa, 1 / START_RANGE, START_RANGE)
@@ -109,17 +114,18 @@ class ADMM(Solver):
 
     def prox(self, state: State, w: Array) -> Array:
         """φ = prox_{τJ/κ}(w), without the part of J that is in S1."""
-        return self.s2_penalty.prox(w, state.tau / state.kappa)
+        return self.problem.prox(self.s2_penalty, w, state.tau, state.kappa)
 
     def step(self, state: State) -> None:
         """S2 and S3 of the previous step, S1, over-relaxation."""
-        kappa = state.kappa[:, None, None]
+        kappa = self.problem.kappas(state.kappa)
         state.phi_before = self.prox(state, state.w)
         v = 2.0 * state.phi_before - state.w
         state.C, state.z = self._s1(state, v)
         state.w_next = state.w + RELAXATION * (state.z - state.phi_before)
         state.phi = self.prox(state, state.w_next)
-        state.u = self.s2_penalty.feasible(kappa * (state.w_next - state.phi), state.tau)
+        u = kappa * (state.w_next - state.phi)
+        state.u = self.problem.feasible(self.s2_penalty, u, state.tau)
         state.multiplier = kappa * (state.z - v)
         if self.in_s1:
             more = self._shift(state)[:, None, None] * state.z
@@ -143,7 +149,7 @@ class ADMM(Solver):
         the distance. A row that passes both is certified again, without S1's own Zθ. A row whose
         distance is far too large is skipped for a few iterations.
         """
-        gap = fenchel_gap(self.penalty, state.tau, state.z, state.u)
+        gap = self.problem.fenchel_gap(self.penalty, state.tau, state.z, state.u)
         gap[state.wait_until > iteration] = np.inf
         rows = np.flatnonzero(gap <= self.limit)
         if len(rows):
@@ -166,8 +172,9 @@ class ADMM(Solver):
     def adapt(self, state: State) -> None:
         """Multiply κ by √(relative primal / relative dual residual) where that is far from 1."""
         primal, dual = self.residuals(state)
-        relative_primal = primal / np.maximum(np.maximum(norms(state.z), norms(state.phi)), TINY)
-        relative_dual = dual / np.maximum(norms(state.u), TINY)
+        z, phi, u = (norms(self.problem.inputs(each)) for each in (state.z, state.phi, state.u))
+        relative_primal = primal / np.maximum(np.maximum(z, phi), TINY)
+        relative_dual = dual / np.maximum(u, TINY)
         factor = np.sqrt(np.maximum(relative_primal, TINY) / np.maximum(relative_dual, TINY))
         factor = np.clip(factor, 1 / LARGEST_MOVE, LARGEST_MOVE)
         system = self.problem.representation.system
@@ -179,7 +186,8 @@ class ADMM(Solver):
         moved = factor != 1.0
         if moved.any():
             # φ and u = κλ stay; λ is rescaled.
-            phi = self.prox(state, state.w)
-            state.w = phi + (state.w - phi) / factor[:, None, None]
+            w = self.problem.inputs(state.w)
+            phi = self.problem.inputs(self.prox(state, state.w))
+            w[...] = phi + (w - phi) / factor[:, None, None]
             state.kappa = state.kappa * factor
             state.history.forget(moved)

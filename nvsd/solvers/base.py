@@ -132,7 +132,7 @@ class Solver(ABC):
 
     def beyond(self, tau: Array, u: Array) -> State:
         """Where to start for τ ≥ τ_max, where u is the dual point of the flat point."""
-        return self.start(tau, np.zeros_like(u), u)
+        return self.start(tau, np.repeat(self.flat.phi, len(tau), axis=0), u)
 
     @abstractmethod
     def step(self, state: State) -> None:
@@ -151,12 +151,16 @@ class Solver(ABC):
         return
 
     def extrapolate(self, state: State) -> None:
-        """Move to the accelerated w."""
-        state.w = state.history.extrapolate(state.w, state.w_next)
+        """Move to the accelerated w, in the metric in which plain steps do not expand."""
+        root = self.problem.metric(state.kappa)
+        if root is None:
+            state.w = state.history.extrapolate(state.w, state.w_next)
+        else:
+            state.w = state.history.extrapolate(root * state.w, root * state.w_next) / root
 
     def prox(self, state: State, w: Array) -> Array:
         """φ = prox_{τJ/κ}(w)."""
-        return self.penalty.prox(w, state.tau / state.kappa)
+        return np.asarray(self.problem.prox(self.penalty, w, state.tau, state.kappa))
 
     def gap(self, state: State, rows: NDArray[np.intp]) -> Array:
         """The duality gap of these rows, from scratch."""
@@ -165,8 +169,10 @@ class Solver(ABC):
         )
 
     def residuals(self, state: State) -> tuple[Array, Array]:
-        """Primal ‖Zθ − φ‖ and dual κ‖φ − φ_before‖."""
-        return norms(state.z - state.phi), state.kappa * norms(state.phi - state.phi_before)
+        """Primal ‖Zθ − φ‖ and dual κ‖φ − φ_before‖, of the derivatives."""
+        primal = self.problem.inputs(state.z - state.phi)
+        dual = self.problem.inputs(state.phi - state.phi_before)
+        return norms(primal), state.kappa * norms(dual)
 
     def points(self, state: State, finished: Mask, iteration: int) -> Points:
         """The finished rows, as they are returned."""

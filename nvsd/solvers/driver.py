@@ -110,13 +110,17 @@ def tighten(solver: Solver) -> FlatPoint:
     """
     problem, penalty, flat, settings = solver.problem, solver.penalty, solver.flat, solver.settings
     known = not 0 < flat.tau_max < np.inf or problem.representation.full_row_rank()
-    if known or problem.half_distance(flat.C, np.zeros_like(flat.u))[0] <= solver.limit:
+    unpenalised = flat.u.copy()
+    problem.inputs(unpenalised)[...] = 0.0
+    if known or problem.half_distance(flat.C, unpenalised)[0] <= solver.limit:
         return flat  # in the last case even τ = 0 improves by less than tol
     short = type(solver)(problem, penalty, flat, replace(settings, max_iter=LADDER_ITER))
     for _ in range(LADDERS):
         ladder: Array = flat.tau_max * RUNG ** np.arange(1.0, RUNGS + 1.0)
         way = (ladder / flat.tau_max)[:, None, None]
-        phi, u = problem.ridge()[1] * (1.0 - way), flat.u * way
+        phi = problem.ridge()[1] * (1.0 - way) + flat.phi * way
+        u = np.repeat(flat.u, len(ladder), axis=0)
+        problem.inputs(u)[...] *= way
         points = solve_batch(short, short.start(ladder, phi, u))
         C = np.repeat(flat.C, len(ladder), axis=0)
         proven = certificate(problem, penalty, points.tau, C, points.u) <= solver.limit
@@ -137,10 +141,10 @@ def _from_tau_max_on(solver: Solver, taus: Array, trace: Trace | None) -> Points
     """
     problem, flat, settings = solver.problem, solver.flat, solver.settings
     known = Points.join([_closed_form(problem, solver.penalty, taus, flat)])
-    # Without a factorisation the flat point is only as exact as the iteration that found it.
-    direct = problem.representation.factorises
-    left = norms(problem.derivatives(flat.C))
-    exact = direct & (left <= FLAT_POINT * norms(problem.ridge()[1]))
+    # Without a closed form the flat point is only as exact as the iteration that found it.
+    direct = problem.representation.factorises and problem.quadratic
+    left = norms(problem.inputs(problem.derivatives(flat.C)))
+    exact = direct & (left <= FLAT_POINT * norms(problem.inputs(problem.ridge()[1])))
     doubtful = np.flatnonzero((known.gap > solver.limit) & ~exact)
     if not len(doubtful):
         return known
@@ -151,7 +155,7 @@ def _from_tau_max_on(solver: Solver, taus: Array, trace: Trace | None) -> Points
     own = None if trace is None else Trace()
     state = short.beyond(known.tau[doubtful], known.u[doubtful])
     tried = solve_batch(short, state, trace=own)
-    left = norms(problem.derivatives(tried.C))
+    left = norms(problem.inputs(problem.derivatives(tried.C)))
     tried = replace(tried, phi=np.zeros_like(tried.phi), primal_residual=left)
     needed = (CLEARLY_LESS if direct else 1.0) * known.gap[doubtful]
     better = (tried.gap <= solver.limit) | (tried.gap < needed)
@@ -165,9 +169,11 @@ def _from_tau_max_on(solver: Solver, taus: Array, trace: Trace | None) -> Points
 
 def _ridge(solver: Solver, taus: Array) -> Points:
     """Kernel ridge, at τ = 0."""
-    C, z = solver.problem.ridge()
-    u = np.zeros_like(z)
-    return _closed_form(solver.problem, solver.penalty, taus, FlatPoint(C, u, u, 0.0), phi=z)
+    (C, z), u = solver.problem.ridge(), solver.problem.ridge_multiplier()
+    known = _closed_form(solver.problem, solver.penalty, taus, FlatPoint(C, u, u, 0.0, z))
+    if solver.problem.quadratic or known.gap[0] <= solver.limit:
+        return known
+    return solve_batch(solver, solver.start(known.tau, known.phi, known.u))
 
 
 def _closed_form(
@@ -175,16 +181,16 @@ def _closed_form(
     penalty: BoundPenalty,
     taus: Array,
     known: FlatPoint,
-    phi: Array | None = None,
 ) -> Points:
     """One known solution at several τ."""
     k = len(taus)
-    C, u, multiplier = (np.repeat(a, k, axis=0) for a in (known.C, known.u, known.multiplier))
+    given = known.C, known.u, known.multiplier, known.phi
+    C, u, multiplier, phi = (np.repeat(each, k, axis=0) for each in given)
     none = np.zeros(k)
     return Points(
         taus,
         C,
-        np.zeros_like(u) if phi is None else np.repeat(phi, k, axis=0),
+        phi,
         multiplier,
         u,
         certificate(problem, penalty, taus, C, u),
@@ -207,7 +213,7 @@ def _none_worse_than_flat(solver: Solver, points: Points) -> Points:
     better = ~(points.gap[rows] <= gap) & np.isfinite(gap)
     rows, gap = rows[better], gap[better]
     points.C[rows], points.gap[rows] = flat.C, gap
-    points.phi[rows], points.multiplier[rows] = 0.0, flat.multiplier
-    points.primal_residual[rows] = norms(problem.derivatives(flat.C))
+    points.phi[rows], points.multiplier[rows] = flat.phi, flat.multiplier
+    points.primal_residual[rows] = norms(problem.inputs(problem.derivatives(flat.C)))
     points.dual_residual[rows] = 0.0
     return points

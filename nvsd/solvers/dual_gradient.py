@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from nvsd.penalties import BoundPenalty
 from nvsd.representations.base import Representation
 from nvsd.solvers.base import Mask, Solver, State
-from nvsd.solvers.certificate import fenchel_gap
 from nvsd.solvers.flat import FlatPoint
 from nvsd.solvers.points import Settings
 
@@ -46,6 +45,10 @@ class DualProblem(Protocol):
 
     def half_distance(self, C: Array, U: Array) -> Array:
         """½ (u' − u)ᵀ H (u' − u)."""
+        ...
+
+    def fenchel_gap(self, penalty: BoundPenalty, tau: Array, Z: Array, U: Array) -> Array:
+        """τJ(z) + (τJ)*(u) − uᵀz."""
         ...
 
 
@@ -112,7 +115,7 @@ class DualGradient(Solver):
 
     def look(self, state: State, iteration: int) -> Mask:
         """The first term of the gap is zero: θ is θ(u)."""
-        state.gap = fenchel_gap(self.penalty, state.tau, state.z, state.u)
+        state.gap = self.problem.fenchel_gap(self.penalty, state.tau, state.z, state.u)
         return np.asarray(state.gap <= self.limit)
 
     def residuals(self, state: State) -> tuple[Array, Array]:

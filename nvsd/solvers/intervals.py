@@ -47,9 +47,9 @@ def norm_intervals(
 
     The gaps are those of the points, with what rounding may have taken off them.
     """
-    R, tau = block_norms(points.u), points.tau[:, None]
+    R, tau = block_norms(problem.inputs(points.u)), points.tau[:, None]
     gap = _safe_gap(problem, penalty, points, R)[:, None]
-    h = problem.representation.curve_norms
+    h = problem.curve_norms
     with np.errstate(divide="ignore", invalid="ignore"):
         width = np.sqrt(2.0 * gap * h / (1.0 + 2.0 * tau * penalty.ridge * h))
         above = gap / penalty.slack(R, tau[:, 0])
@@ -68,11 +68,11 @@ def _safe_gap(problem: Problem, penalty: BoundPenalty, points: Points, R: Array)
 
 def _off(problem: Problem, penalty: BoundPenalty, tau: Array, R: Array, gap: Array) -> Mask:
     """Which u*_a are surely inside their balls."""
-    # (H⁻¹)_aa is at least the inverse of H_aa; where even that does not do, H need not be inverted.
-    least = 1.0 / np.maximum(problem.representation.curve_norms, TINY)
+    # Where even the inverse of H_aa is too large for a proof, H need not be inverted.
+    least = 1.0 / np.maximum(problem.curve_floors, TINY)
     if not penalty.inside(R + np.sqrt(2.0 * gap * least), tau[:, 0]).any():
         return np.zeros(R.shape, dtype=bool)
-    inverse = problem.representation.curve_inverse_norms
+    inverse = problem.curve_inverse_norms
     if not np.isfinite(inverse).all():
         return np.zeros(R.shape, dtype=bool)
     return penalty.inside(R + np.sqrt(2.0 * gap * inverse), tau[:, 0])

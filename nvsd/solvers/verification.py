@@ -49,7 +49,9 @@ def verified(
     gap = points.gap
     if not problem.representation.nu:
         X = None  # the coefficients have least norm, and there is no ν to compare rounding with
-    if X is not None and _doubtful(kernel, X, problem.representation.nu):
+    if X is not None and not problem.quadratic:
+        gap = np.maximum(gap, _split_gap(points, problem, penalty, kernel, X))
+    elif X is not None and _doubtful(kernel, X, problem.representation.nu):
         second, rounding = _second_gap(points, problem, penalty, kernel, X)
         differs = second > gap + GAP_ROUNDING * problem.scale
         gap = np.where(differs | (rounding > GAP_ROUNDING * problem.scale), second + rounding, gap)
@@ -131,6 +133,37 @@ def _second_gap(
     more_f = np.sqrt(0.5 * c * np.mean(f_error**2, axis=1))
     distance = (np.sqrt(distance / (4.0 * nu)) + more_f) ** 2
     return fenchel + distance, error + more / (4.0 * nu)
+
+
+def _split_gap(
+    points: Points, problem: Problem, penalty: BoundPenalty, kernel: Kernel, X: Array
+) -> Array:
+    """The gap of the coefficients from products with the kernel, where S2 takes the loss.
+
+    A bound on its error is added if ν is small beside the rounding errors of the kernel. Each
+    value of f, and each derivative, changes the first two terms by at most twice its slope there.
+    """
+    nu, root_n, u = problem.representation.nu, np.sqrt(len(X)), points.u
+    found = problem.solution(points.C, points.multiplier).coefficients
+    if "alpha" not in found:
+        return points.gap
+    alpha, beta = found["alpha"], found["beta"]
+    f, z, _ = _evaluate(kernel, X, alpha, beta)
+    v, slopes = u[:, 0], problem.inputs(u)
+    terms = problem.fenchel_gap(penalty, points.tau, np.concatenate([f[:, None], z], axis=1), u)
+    alpha_off, beta_off = alpha + v / (2.0 * nu), beta + slopes / (2.0 * nu * root_n)
+    _, _, norm = _evaluate(kernel, X, alpha_off, beta_off)
+    gap = terms + nu * np.maximum(norm, 0.0)
+    if not _doubtful(kernel, X, nu):
+        return np.asarray(gap)
+    f_error, z_error = _rounding(kernel, X, alpha, beta)
+    steepness = points.tau[:, None] * penalty.value(np.eye(X.shape[1])) + block_norms(slopes)
+    error = np.einsum("ka,ka->k", steepness, block_norms(z_error) / root_n)
+    error = error + 2.0 * np.einsum("ki,ki->k", np.abs(v), f_error)
+    f_error, z_error = _rounding(kernel, X, alpha_off, beta_off)
+    of_norm = np.einsum("ki,ki->k", np.abs(alpha_off), f_error)
+    of_norm = of_norm + np.einsum("kai,kai->k", np.abs(beta_off), z_error)
+    return np.asarray(gap + error + nu * of_norm)
 
 
 def _distance(

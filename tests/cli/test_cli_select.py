@@ -118,10 +118,10 @@ def test_a_number_that_was_asked_for(folder: Path, capsys: pytest.CaptureFixture
     out = select(capsys, folder / "data.csv", "--number", "2")
     said = sentences(out)
     assert said.startswith("Selected 2 of 8 inputs by anova: ")
-    assert "As many as were asked for; the set of 3 has the least error." in said
+    assert "This number was requested; the set of 3 has the least error." in said
     assert "Predictions have the least error with the first 3 of the ranking; the model" in said
     none = sentences(select(capsys, folder / "data.csv", "--number", "0"))
-    assert "As many as were asked for" in none
+    assert "This number was requested" in none
     assert "depends on none" not in none
 
 

@@ -240,7 +240,7 @@ def test_warm_against_cold_start(check) -> None:
         warm = solve_path(solver(problem, bound, flat, options), taus)
         noise = rng.standard_normal(flat.u.shape) * np.abs(flat.u).max()
         for u in (np.zeros_like(flat.u), noise):
-            start = FlatPoint(flat.C, u, u, flat.tau_max)
+            start = FlatPoint(flat.C, u, u, flat.tau_max, flat.phi)
             cold = solve_path(solver(problem, bound, start, options), taus)
             for points in (warm, cold):
                 assert (points.gap <= TOL * problem.scale).all()

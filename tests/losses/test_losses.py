@@ -17,7 +17,16 @@ import nvsd
 from nvsd.data.sources import rows_of
 from nvsd.descriptions import concrete
 from nvsd.kernels import Gaussian, Kernel, Polynomial
-from nvsd.losses import SQUARED, Loss, QuadraticLoss, Squared
+from nvsd.losses import (
+    SQUARED,
+    Huber,
+    Logistic,
+    Loss,
+    Parabola,
+    QuadraticLoss,
+    Quantile,
+    Squared,
+)
 from nvsd.penalties import ElasticNet, GroupLasso, Lasso, Penalty, block_norms
 from nvsd.representations import MatrixFreeSpace
 from nvsd.representations.base import kinds
@@ -45,7 +54,7 @@ numbers = st.floats(-100, 100)
 
 def test_every_loss_of_the_library_is_tested_here() -> None:
     own = [kind for kind in concrete(Loss) if kind.__module__.startswith("nvsd.")]
-    assert own == [Squared]
+    assert {*own} == {Squared, Parabola, Logistic, Huber, Quantile}
 
 
 # --- one loss ------------------------------------------------------------------------------------
@@ -282,25 +291,16 @@ def test_only_losses_are_taken() -> None:
         nvsd.nvsd_path(prepared, y, loss=HALF)
 
 
-def test_a_loss_that_is_not_quadratic_is_refused_by_every_representation() -> None:
-    @dataclass(frozen=True)
-    class Absolute(Loss):
-        measure: ClassVar[str] = "mean absolute error"
-
-        def pointwise(self, y, F):
-            return np.abs(F - y)
-
-        def gradient(self, y, F):
-            return np.sign(F - y)
-
-        def conjugate(self, y, V):
-            return np.where(np.abs(V) <= 1, V * y, np.inf)
-
-        def origin(self, y) -> float:
-            return float(np.median(y))
-
-    X, _ = sample(5, N, D)
+def test_a_loss_that_is_not_quadratic_is_refused_by_name_or_solved() -> None:
+    X, y = sample(5, N, D)
+    refused = set()
     for kind, (kernel, options) in KINDS.items():
-        with pytest.raises(ValueError, match=f"{kind!r} needs a quadratic loss, not .*Absolute"):
-            nvsd.prepare(X, kernel=kernel, loss=Absolute(), representation=kind, **options)
-    assert MatrixFreeSpace.kind in KINDS
+        given = {"kernel": kernel, "loss": Huber(0.5), "representation": kind, **options}
+        if not kinds()[kind].splits:
+            refused.add(kind)
+            with pytest.raises(ValueError, match=f"{kind!r} needs a quadratic loss .* not Huber"):
+                nvsd.prepare(X, **given)
+        else:
+            path = nvsd.nvsd_path(X, y, n_taus=3, **given)
+            assert (path.gap <= 1e-6 * path.attrs["scale"]).all()
+    assert refused == {MatrixFreeSpace.kind, "landmarks"}

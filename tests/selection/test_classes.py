@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import matplotlib
+
+matplotlib.use("Agg")
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,6 +14,7 @@ from sklearn.model_selection import StratifiedKFold
 
 import nvsd
 from nvsd.losses import Huber, Logistic, Quantile
+from nvsd.plots import plot_elimination
 from nvsd.results.classes import of_classes, predicted_classes
 from nvsd.selection.classes import ClassSelection
 from nvsd.selection.inputs import _folds
@@ -60,6 +65,7 @@ def test_classes_are_selected_predicted_and_scored(found: ClassSelection) -> Non
 def test_the_history_says_what_it_measures(found: ClassSelection) -> None:
     assert found.history["error"].attrs["long_name"] == "log-loss on held-out data"
     assert found.history.attrs["loss"] == Logistic().to_json()
+    assert plot_elimination(found).get_ylabel() == "log-loss on held-out data"
     first = found.history.isel(step=0)
     _, y = sample(250)
     share = np.mean(y == "yes")
