@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         DerivativeElimination,
         NVSDRegressor,
         NVSDRegressorCV,
+        SelectiveClassifier,
         SelectiveRegressor,
     )
     from nvsd.report import write_report
@@ -36,6 +37,7 @@ __all__ = [
     "PathAccessor",
     "Prepared",
     "Selection",
+    "SelectiveClassifier",
     "SelectiveRegressor",
     "__version__",
     "datasets",
@@ -56,6 +58,7 @@ _LAZY = {
     "NVSDRegressor": "nvsd.estimators",
     "NVSDRegressorCV": "nvsd.estimators",
     "Selection": "nvsd.selection",
+    "SelectiveClassifier": "nvsd.estimators",
     "SelectiveRegressor": "nvsd.estimators",
     "select": "nvsd.selection",
     "significance": "nvsd.selection.significance",

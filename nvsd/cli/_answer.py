@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from nvsd.cli._screen import cell, paragraph
+from nvsd.losses import Loss
 from nvsd.selection import Selection
+from nvsd.selection.classes import ClassSelection
 
 NAMED = 12  # number of inputs that a sentence lists
 SURE_RATE = 0.1  # false discovery rate below which a test is called passed
 SURELY = 0.005  # smallest share of the variance that is shown as a number
 STRENGTHS = {
     "anova": "the standard deviation of their effect in units of {target}",
+    "classes": "the standard deviation of their effect on the probability of a class",
     "stability": "the share of the halves of the rows that select them",
 }
 
@@ -27,19 +30,40 @@ class Answer(NamedTuple):
     target : str
     n : int
         Number of rows that were fitted.
-    variance : float
-        Of the target over the held-out rows.
+    constant : float
+        What the best constant costs: the variance of the target over the held-out rows, or its mean
+        loss.
     """
 
     selection: Selection
     target: str
     n: int
-    variance: float
+    constant: float
+
+    @classmethod
+    def of(cls, selection: Selection, target: str, n: int, judged: Any) -> Answer:
+        """With what a constant would cost on the rows that judged."""
+        text = selection.history.attrs.get("loss")
+        if isinstance(selection, ClassSelection):
+            shares = np.unique(judged, return_counts=True)[1] / len(judged)
+            constant = -float(shares @ np.log(shares))
+        elif text is None:
+            constant = float(np.var(judged))
+        else:
+            loss = Loss.from_json(text)
+            constant = float(loss.value(judged, np.full(len(judged), loss.origin(judged))))
+        return cls(selection, target, n, constant)
+
+    @property
+    def classes(self) -> list[str]:
+        """The labels, if the target has classes."""
+        found = self.selection
+        return list(map(str, found.classes)) if isinstance(found, ClassSelection) else []
 
     @property
     def explained(self) -> float | None:
-        """The share of the variance that held-out predictions from the selected inputs explain."""
-        return 1 - float(self.selection.score) / self.variance if self.variance > 0 else None
+        """The share of a constant's loss that held-out predictions from the set explain."""
+        return 1 - float(self.selection.score) / self.constant if self.constant > 0 else None
 
     @property
     def ranks(self) -> bool:
@@ -66,7 +90,8 @@ class Answer(NamedTuple):
 
     def text(self) -> str:
         """The whole answer, for a screen of 80 columns."""
-        parts = [self._which(), self._why(), self._error(), self._tests(), self._predictions()]
+        parts = [self._which(), self._what(), self._why(), self._error(), self._scores()]
+        parts += [self._tests(), self._predictions()]
         said = "".join(paragraph(part) for part in parts if part)
         return f"{said}\n{paragraph(self._strength())}"
 
@@ -83,21 +108,51 @@ class Answer(NamedTuple):
         more = len(names) - NAMED
         return f"{head}: {', '.join(names[:NAMED])}{f' and {more} more' if more > 0 else ''}."
 
+    def _what(self) -> str:
+        """That the target was taken as classes."""
+        names, more = self.classes[:NAMED], len(self.classes) - NAMED
+        if not names:
+            return ""
+        listed = ", ".join(map(cell, names)) + (f" and {more} more" if more > 0 else "")
+        return f"{self.target} was taken as {len(self.classes)} classes: {listed}."
+
+    def _scores(self) -> str:
+        """How good the probabilities are."""
+        if not isinstance(self.selection, ClassSelection):
+            return ""
+        found = self.selection.held_out
+        return (
+            f"Held-out probabilities: AUC {found['auc']:.3f}, accuracy {found['accuracy']:.0%}, "
+            f"Brier score {found['brier']:.3g}, calibration error {found['calibration_error']:.3f}."
+        )
+
+    @property
+    def _constant(self) -> str:
+        """What predicts without inputs."""
+        if self.classes:
+            return "the classes' shares"
+        return "the mean" if "loss" not in self.selection.history.attrs else "a constant"
+
     def _why(self) -> str:
         why = f"{self.reason[:1].upper()}{self.reason[1:]}."
         if self.selection.support.any() or self.selection.history.attrs["rule"] == "k":
             return why
+        than = "its mean does" if self._constant == "the mean" else f"{self._constant} would"
         return (
             f"As far as {self.n} rows can tell, {self.target} depends on none of them: no set of "
-            f"inputs predicts it clearly better than its mean does. {why}"
+            f"inputs predicts it clearly better than {than}. {why}"
         )
 
     def _error(self) -> str:
-        said = f"Expected mean squared error {self.selection.score:.4g} (held-out rows)"
+        squares = self._constant == "the mean"
+        what = "error" if squares else "loss"
+        said = f"Expected {self.selection.measure} {self.selection.score:.4g} (held-out rows)"
         if not self.selection.support.any():
-            return f"{said}: the error of the mean."
+            return f"{said}: the {what} of {self._constant}."
         if self.explained is None or self.explained < SURELY:
-            return f"{said}: no less than the error of the mean."
+            return f"{said}: no less than the {what} of {self._constant}."
+        if not squares:
+            return f"{said}: {self.explained:.0%} less than the {what} of {self._constant}."
         return f"{said}: {self.explained:.0%} of variance explained."
 
     def _tests(self) -> str:
@@ -119,7 +174,8 @@ class Answer(NamedTuple):
     def _predictions(self) -> str:
         uses = self.selection.predicts_with
         if not self.selection.predictor.fit.features.any():
-            return f"Predictions are the mean of {self.target}."
+            constant = "the mean" if self._constant == "the mean" else uses
+            return f"Predictions are {constant} of {self.target}."
         if np.array_equal(self.selection.predictor.fit.features, self.selection.support):
             return "Predictions use the selected inputs."
         return (
@@ -130,6 +186,7 @@ class Answer(NamedTuple):
     def _strength(self) -> str:
         history = self.selection.history
         method = str(history["method"].values[int(history.attrs["chosen"])])
+        method = "classes" if self.classes else method
         what = STRENGTHS.get(method, "the derivative norm that they were ranked by")
         chance = "" if self.selection.support.any() else ", here not distinguishable from chance"
         rank = "; rank is the size of the smallest set that has them" if self.ranks else ""

@@ -10,7 +10,10 @@ import numpy as np
 import xarray as xr
 
 from nvsd.cli._screen import MOST, Row, as_csv, as_json, paragraph, table, write
+from nvsd.data.classes import classes_from_json
+from nvsd.losses import SQUARED, Loss
 from nvsd.penalties import Penalty
+from nvsd.results.classes import of_classes
 from nvsd.results.order import entry_order
 from nvsd.results.schema import groups_of, kernel_of
 
@@ -91,6 +94,7 @@ def input_rows(path: xr.Dataset, at: int) -> list[Row]:
 
 def refit_rows(model: xr.Dataset) -> list[Row]:
     """One row for each input of a refit, the strongest first."""
+    model = model.isel({"class": 0}) if "class" in model.dims else model
     names, groups = model["feature"].values, groups_of(model)
     norms = model["derivative_norm"].values if "derivative_norm" in model else None
     order = range(len(names)) if norms is None else np.argsort(-norms, kind="stable")
@@ -142,8 +146,20 @@ def _sentences(path: xr.Dataset) -> str:
 
 def _refit_sentences(model: xr.Dataset) -> str:
     head = _head(model)
-    score = head.get("score")
-    error = "" if score is None else f", mean squared error {score:.4g} on held-out data"
+    score, classes = head.get("score"), of_classes(model)
+    loss = Loss.from_json(str(model.attrs["loss"])) if "loss" in model.attrs else SQUARED
+    error = "" if score is None else f", {loss.measure} {score:.4g} on held-out data"
+    if classes and not _uses_inputs(model):
+        return (
+            f"No input was selected from {head['n_samples']} rows: predictions are the shares of "
+            f"the classes, whatever the inputs{error}."
+        )
+    if classes:
+        labels = ", ".join(map(str, classes_from_json(str(model.attrs["classes"]))))
+        return (
+            f"Kernel logistic regression on selected inputs: {model.attrs['n_fitted']} rows, "
+            f"{head['n_inputs']} inputs, classes {labels}{error}. Kernel: {kernel_of(model)!r}."
+        )
     if not _uses_inputs(model):
         return (
             f"No input was selected from {head['n_samples']} rows: predictions are the mean, "

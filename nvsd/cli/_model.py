@@ -32,9 +32,9 @@ class Data(NamedTuple):
     groups: list[str] | None
 
 
-def load(options: Namespace) -> Data:
+def load(options: Namespace, labels: bool | None = False) -> Data:
     """The table and the groups that the options name."""
-    X, y = load_table(options, options.data)
+    X, y = load_table(options, options.data, labels=labels)
     groups = None
     if options.groups is not None:
         ignored = [*options.drop, options.target]
@@ -42,11 +42,18 @@ def load(options: Namespace) -> Data:
     return Data(X, y, groups)
 
 
-def load_table(options: Namespace, path: str, constant: bool = False) -> tuple[Any, Any]:
+def load_table(
+    options: Namespace, path: str, constant: bool = False, labels: bool | None = False
+) -> tuple[Any, Any]:
     """Inputs and target from one file; validation rows may have constant columns."""
     frame = read(options, path)
     X, y, dropped = training_table(
-        frame, options.target, drop=options.drop, missing=options.missing, constant=constant
+        frame,
+        options.target,
+        drop=options.drop,
+        missing=options.missing,
+        constant=constant,
+        labels=labels,
     )
     if dropped:
         say(f"note: {dropped} of {len(X) + dropped} rows have missing values and are left out.")

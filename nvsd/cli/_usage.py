@@ -22,6 +22,7 @@ METHODS = (
     "stability",
 )
 FORMATS = ("table", "csv", "json")
+LOSSES = ("squared", "huber", "quantile", "logistic")
 
 
 class UsageError(Exception):
@@ -78,6 +79,11 @@ def _select(parser: argparse.ArgumentParser) -> None:
     how.add_argument(
         "--method", choices=METHODS, default="auto",
         help="source of candidate sets; auto is anova, or pool if options describe the model",
+    )  # fmt: skip
+    how.add_argument(
+        "--loss", choices=LOSSES,
+        help="what sets are judged by: logistic for classes, which a target of text, or of true "
+        "and false, has by itself; huber or quantile (the median) if far values should not decide",
     )  # fmt: skip
     how.add_argument("--validation", metavar="FILE", help="held-out rows instead of folds")
     how.add_argument("--cv", type=int, metavar="K", help="number of folds (5)")

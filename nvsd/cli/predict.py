@@ -14,6 +14,7 @@ from nvsd.cli._model import read
 from nvsd.cli._screen import Row, as_csv, as_json, say, table, write
 from nvsd.cli._usage import UsageError
 from nvsd.files import check_output, input_table, read_path, write_text
+from nvsd.results.classes import of_classes, predicted_classes
 
 
 def run(options: Namespace) -> None:
@@ -54,13 +55,23 @@ def one_function(model: xr.Dataset, tau: float | None) -> xr.Dataset:
 
 
 def _rows(model: xr.Dataset, X: Any, gradient: bool) -> list[Row]:
-    columns: dict[str, Any] = {
-        "row": X.index.to_numpy(),
-        "prediction": np.asarray(model.nvsd.predict(X).values),
-    }
+    columns: dict[str, Any] = {"row": X.index.to_numpy()} | _predictions(model, X)
+    if gradient and "class" in model.dims:
+        raise UsageError(
+            "--gradient is for one function, and every class has its own; leave it out."
+        )
     if gradient:
         slopes = model.nvsd.gradient(X)
         columns |= {f"d/d {name}": slopes.sel(feature=name).values for name in X.columns}
     names = list(columns)
     lists = [np.asarray(values).tolist() for values in columns.values()]
     return [dict(zip(names, row, strict=True)) for row in zip(*lists, strict=True)]
+
+
+def _predictions(model: xr.Dataset, X: Any) -> dict[str, Any]:
+    """The prediction of each row; of classes also the probability of each."""
+    if not of_classes(model):
+        return {"prediction": np.asarray(model.nvsd.predict(X).values)}
+    classes, P = predicted_classes(model, X)
+    found = {f"probability of {label}": P[:, k] for k, label in enumerate(classes.tolist())}
+    return {"prediction": classes[P.argmax(axis=1)], **found}

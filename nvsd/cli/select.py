@@ -23,23 +23,33 @@ from nvsd.cli._screen import MOST, Row, as_csv, as_json, cell, say, table, write
 from nvsd.cli._usage import UsageError
 from nvsd.files import refuse_absent, write_dataset
 from nvsd.selection import Selection, select
+from nvsd.selection.classes import ClassSelection
+from nvsd.selection.targets import are_labels
 
 # Options that describe the model of all methods except anova, which has its own model.
 MODEL = (
     "kernel", "width", "degree", "offset", "penalty", "mu", "rho", "widths", "value_points"
 )  # fmt: skip
+# Whether the target holds labels; None: if it looks like it.
+LABELS = {None: None, "logistic": True}
 
 
 def run(options: Namespace) -> None:
     """Select, write the requested files, print the result."""
     widths = numbers(options, "widths")
     check_outputs(options, netcdf=("out", "history"), figures=("plot",))
-    X, y, groups = load(options)
+    X, y, groups = load(options, LABELS.get(options.loss, False))
+    classes = options.loss == "logistic" or are_labels(y)
+    if options.loss is None and not classes and set(np.unique(y)) == {0, 1}:
+        say(
+            f"note: {cell(options.target)} is 0 or 1 and taken as a number; --loss logistic is for "
+            "classes."
+        )
     validation = None
     if options.validation is not None:
         if options.cv is not None:
             raise UsageError("--validation replaces --cv; leave one of them out.")
-        held_out, target = load_table(options, options.validation, constant=True)
+        held_out, target = load_table(options, options.validation, constant=True, labels=classes)
         refuse_absent(held_out, list(X.columns))
         validation = (held_out[list(X.columns)], target)
     model = _model(options, X, groups, widths)
@@ -47,6 +57,7 @@ def run(options: Namespace) -> None:
         X,
         y,
         groups=groups,
+        loss=options.loss,
         validation=validation,
         cv=5 if options.cv is None else options.cv,
         rule=options.rule,
@@ -61,7 +72,7 @@ def run(options: Namespace) -> None:
     )
     _write_files(selection, options)
     judged = y if validation is None else validation[1]
-    _print(Answer(selection, cell(options.target), len(X), float(np.var(judged))), options)
+    _print(Answer.of(selection, cell(options.target), len(X), judged), options)
 
 
 def _model(options: Namespace, X: Any, groups: Any, widths: Any) -> dict[str, Any]:
@@ -114,12 +125,17 @@ def _print(answer: Answer, options: Namespace) -> None:
 
 def _content(answer: Answer) -> dict[str, Any]:
     selection = answer.selection
+    score, explained = float(selection.score), answer.explained
+    scores: dict[str, Any] = {"mean_squared_error": score, "explained_variance": explained}
+    if "loss" in selection.history.attrs:
+        scores = {"measure": selection.measure, "score": score, "explained": explained}
+    if isinstance(selection, ClassSelection):
+        scores |= {"classes": selection.classes.tolist(), **selection.held_out}
     return {
         "method": selection.method,
         "selected": selection.selected,
         "reason": answer.reason,
-        "mean_squared_error": float(selection.score),
-        "explained_variance": answer.explained,
+        **scores,
         "predicts_with": selection.predicts_with,
         "ridge_nu": float(selection.refit.nu),
         "kernel": repr(selection.refit.kernel),

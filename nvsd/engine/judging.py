@@ -6,10 +6,10 @@ ranking. The empty set competes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 
 from nvsd.engine import many
 from nvsd.engine.many import More, rows_to_learn_from
-from nvsd.engine.ranking import Ranking, rank
+from nvsd.engine.ranking import Ranked, Ranking, rank
 from nvsd.engine.reweight import error_bound, huber
 from nvsd.engine.sets import SetFit, fit_all, fit_set
 from nvsd.tolerances import TINY
@@ -68,7 +68,7 @@ class Structure:
         """One number per unit: the root of the sum of squares over its inputs."""
         return np.asarray(np.sqrt(np.bincount(self.units, np.square(score), self.n_units)))
 
-    def order(self, ranking: Ranking) -> Index:
+    def order(self, ranking: Ranked) -> Index:
         """Units best first; those that are kept come before all others."""
         place = np.empty(len(ranking.order), dtype=float)
         place[ranking.order] = np.arange(len(ranking.order))
@@ -76,11 +76,17 @@ class Structure:
         np.minimum.at(first, self.units, place)
         return np.lexsort((first, -self.strength(ranking.score), ~self.keep))
 
-    def support(self, ranking: Ranking, size: int) -> NDArray[np.bool_]:
+    def support(self, ranking: Ranked, size: int) -> NDArray[np.bool_]:
         """Whether each input is in one of the first `size` units."""
         return np.isin(self.units, self.order(ranking)[:size])
 
-    def inputs(self, ranking: Ranking, size: int) -> Index:
+    def limits(self, ranking: Ranked, rows: int) -> tuple[int, int]:
+        """The least and the largest number of units of a set that is fitted to some rows."""
+        least = int(self.keep.sum())
+        entered = len(np.unique(self.units[ranking.columns]))
+        return least, max(least, min(entered, rows // ROWS_PER_INPUT))
+
+    def inputs(self, ranking: Ranked, size: int) -> Index:
         """The inputs of the first `size` units that entered the race, ascending."""
         return np.intersect1d(np.flatnonzero(self.support(ranking, size)), ranking.columns)
 
@@ -102,14 +108,15 @@ class Judged:
     sizes: list[int]
     errors: Array
     all_inputs: Array
+    size_z: ClassVar[float] = SIZE_Z
 
     def times(self, factor: float) -> Judged:
         """The same with errors in other units."""
         return Judged(self.sizes, factor * self.errors, factor * self.all_inputs)
 
     @property
-    def squares(self) -> Array:
-        """Squared errors."""
+    def costs(self) -> Array:
+        """What is reported: squared errors."""
         return np.asarray(np.square(self.errors))
 
     @cached_property
@@ -145,7 +152,7 @@ class Judged:
         best = int(np.argmin(mean))
         if best == 0 or z[0] <= EMPTY_Z:
             return 0
-        needed = np.where(mean <= SLIGHT * loss[best], SLIGHT_Z, SIZE_Z)
+        needed = np.where(mean <= SLIGHT * loss[best], SLIGHT_Z, self.size_z)
         return next(j for j in range(1, len(z)) if j == best or z[j] <= needed[j])
 
 
@@ -215,9 +222,7 @@ class Fold:
 
     def limits(self, structure: Structure) -> tuple[int, int]:
         """The smallest and the largest number of units in a set."""
-        least = int(structure.keep.sum())
-        entered = len(np.unique(structure.units[self.ranking.columns]))
-        return least, max(least, min(entered, len(self.y) // ROWS_PER_INPUT))
+        return structure.limits(self.ranking, len(self.y))
 
 
 def rank_rows(X: Array, y: Array, rows: Index, seed: int) -> tuple[Ranking, More]:
@@ -257,14 +262,30 @@ def rank_in_folds(
     calls = [delayed(_make_fold)(X, y, split, seed + k) for k, split in enumerate(splits)]
     if rows is not None:
         calls.append(delayed(_rank_all)(X, y, rows, seed))
-    done: list[Any] = []
-    for each in _results(Parallel(n_jobs, return_as="generator"), calls):
-        done.append(each)
-        tick(1)
+    done = in_parallel(calls, n_jobs, tick)
     return done[: len(splits)], None if rows is None else done[-1]
 
 
-def judge(X: Array, folds: list[Fold], structure: Structure) -> Judged:
+def in_parallel(calls: Any, n_jobs: int | None, tick: Callable[[int], object]) -> list[Any]:
+    """The results of delayed calls, each told of when it is done."""
+    done: list[Any] = []
+    for each in Parallel(n_jobs, return_as="generator")(calls):
+        done.append(each)
+        tick(1)
+    return done
+
+
+class Judging(Protocol):
+    """What judging needs of a fold: see `Fold`."""
+
+    def limits(self, structure: Structure) -> tuple[int, int]: ...  # noqa: D102
+    def errors(self, X: Array, structure: Structure, size: int) -> Array: ...  # noqa: D102
+    def all_errors(self, X: Array) -> Array: ...  # noqa: D102
+
+
+def judge(
+    X: Array, folds: Sequence[Judging], structure: Structure, kind: type[Judged] = Judged
+) -> Judged:
     """Errors of larger and larger sets on held-out rows, until they no longer improve."""
     limits = [fold.limits(structure) for fold in folds]
     sizes: list[int] = []
@@ -272,12 +293,8 @@ def judge(X: Array, folds: list[Fold], structure: Structure) -> Judged:
     for size in size_grid(limits[0][0], min(most for _, most in limits)):
         sizes.append(size)
         columns.append(np.concatenate([fold.errors(X, structure, size) for fold in folds]))
-        best = int(np.argmin(Judged(sizes, np.stack(columns, axis=1), columns[-1]).loss))
+        best = int(np.argmin(kind(sizes, np.stack(columns, axis=1), columns[-1]).loss))
         if len(sizes) - 1 - best >= PATIENCE:
             break
     everything = np.concatenate([fold.all_errors(X) for fold in folds])
-    return Judged(sizes, np.stack(columns, axis=1), everything)
-
-
-def _results(parallel: Any, calls: Any) -> Iterator[Any]:
-    yield from parallel(calls)
+    return kind(sizes, np.stack(columns, axis=1), everything)

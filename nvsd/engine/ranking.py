@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,6 +58,19 @@ SECOND = (
 )
 
 
+class Ranked(Protocol):
+    """Inputs best first, a score for each, those that entered the race, those with a weight."""
+
+    @property
+    def order(self) -> Index: ...  # noqa: D102
+    @property
+    def score(self) -> Array: ...  # noqa: D102
+    @property
+    def columns(self) -> Index: ...  # noqa: D102
+    @property
+    def active(self) -> Index: ...  # noqa: D102
+
+
 @dataclass(frozen=True, eq=False)
 class Ranking:
     """All inputs, best first, with a score for each, and the fit that ranked them.
@@ -89,6 +102,11 @@ class Ranking:
     last: Round
     clip: tuple[float, float]
 
+    @property
+    def active(self) -> Index:
+        """The inputs that have a weight."""
+        return self.columns[self.units.per_input(self.last.eta) > 0]
+
     def times(self, unit: float) -> Ranking:
         """The same ranking with scores in other units of y."""
         return replace(self, score=unit * self.score)
@@ -110,9 +128,9 @@ def clip_bounds(y: Array) -> tuple[float, float]:
     return centre - CLIP * sd, centre + CLIP * sd
 
 
-def rank(X: Array, y: Array, seed: int = 0) -> Ranking:
-    """Rank all inputs of X for y."""
-    clip = clip_bounds(y)
+def rank(X: Array, y: Array, seed: int = 0, clip: Clip | None = None) -> Ranking:
+    """Rank all inputs of X for y, clipped at robust bounds or at those given."""
+    clip = clip_bounds(y) if clip is None else clip
     clipped = np.clip(y, *clip)
     C = cosines(X)
     columns = _screened(C, clipped) if X.shape[1] > SCREEN else np.arange(X.shape[1])

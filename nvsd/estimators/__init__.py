@@ -1,4 +1,4 @@
-"""Estimators for scikit-learn: regressors that select inputs by the derivatives of f."""
+"""Estimators for scikit-learn: regressors and classifiers that select inputs."""
 
 from __future__ import annotations
 
@@ -6,5 +6,12 @@ from nvsd.estimators.elimination import DerivativeElimination
 from nvsd.estimators.regressor import NVSDRegressor
 from nvsd.estimators.search import NVSDRegressorCV
 from nvsd.estimators.selective import SelectiveRegressor
+from nvsd.estimators.selective_classifier import SelectiveClassifier
 
-__all__ = ["DerivativeElimination", "NVSDRegressor", "NVSDRegressorCV", "SelectiveRegressor"]
+__all__ = [
+    "DerivativeElimination",
+    "NVSDRegressor",
+    "NVSDRegressorCV",
+    "SelectiveClassifier",
+    "SelectiveRegressor",
+]

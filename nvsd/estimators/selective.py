@@ -10,8 +10,10 @@ from numpy.typing import ArrayLike
 
 from nvsd.estimators.base import Array, DerivativeSelector
 from nvsd.kernels import Kernel
+from nvsd.losses import Loss
 from nvsd.penalties import Groups
 from nvsd.selection import select
+from nvsd.selection.targets import loss_of
 
 
 class SelectiveRegressor(DerivativeSelector):
@@ -19,14 +21,16 @@ class SelectiveRegressor(DerivativeSelector):
 
     `nvsd.select` ranks the inputs, judges nested sets of them on held-out rows, and refits
 
-        f_S = argmin (1/n) Σ_i (y_i − f(x_i))² + ν ‖f‖²   over the f that depend on S only.
+        f_S = argmin (1/n) Σ_i ℓ(y_i, f(x_i)) + ν ‖f‖²   over the f that depend on S only.
 
-    By default there is no kernel, width or penalty to choose.
+    ℓ are squares, or another loss. By default there is no kernel, width or penalty to choose.
 
     Parameters
     ----------
     method : str
         As for `nvsd.select`.
+    loss : {"squared", "huber", "quantile"} or Loss, optional
+        What fits minimise and sets are judged by; others than squares with "anova" only.
     kernel : {"gaussian", "matern", "polynomial", "linear"} or Kernel, optional
         For all methods except "anova", which has its own.
     groups : sequence or mapping, optional
@@ -83,6 +87,7 @@ class SelectiveRegressor(DerivativeSelector):
         self,
         method: str = "auto",
         *,
+        loss: str | Loss | None = None,
         kernel: str | Kernel | None = None,
         groups: Groups | None = None,
         keep: Sequence[Any] = (),
@@ -96,6 +101,7 @@ class SelectiveRegressor(DerivativeSelector):
         options: Mapping[str, Any] | None = None,
     ) -> None:
         self.method = method
+        self.loss = loss
         self.kernel = kernel
         self.groups = groups
         self.keep = keep
@@ -128,11 +134,15 @@ class SelectiveRegressor(DerivativeSelector):
         SelectiveRegressor
             Itself.
         """
+        loss = loss_of(self.loss)
+        if loss is not None and loss.of_classes:
+            raise ValueError(f"loss = {loss!r} tells classes apart; use nvsd.SelectiveClassifier.")
         data, held_out = self._data(X, y), self._held_out(validation)
         folds = min(self.cv, len(data.y)) if isinstance(self.cv, int) else self.cv
         self.selection_ = select(
             data.rows,
             method=self.method,
+            loss=loss,
             kernel=None if self.kernel is None else self._kernel(data.X),
             groups=self.groups,
             keep=self.keep,

@@ -15,7 +15,7 @@ from nvsd.files._words import existing_file, file_name, listed, quoted
 from nvsd.files.writing import replacing
 from nvsd.results.schema import NEEDED, PATH, SELECTION, kernel_of
 
-TEXTS = ("feature", "group", "kernel")
+TEXTS = ("feature", "group", "kernel", "class")
 
 
 def write_dataset(path: Any, dataset: xr.Dataset) -> None:
@@ -88,7 +88,7 @@ def _damage(dataset: xr.Dataset) -> str | None:
         if name in PATH.variables:
             expected = set(PATH.variables[str(name)].dims)
             dims = set(variable.dims)
-            if not expected - {"tau"} <= dims <= expected | {"mu"}:
+            if not expected - {"tau"} <= dims <= expected | {"mu", "class"}:
                 return f"{quoted(name)} has the dimensions {listed(variable.dims)}"
     if "tau" in dataset.dims and not (np.diff(dataset["tau"].values) < 0).all():
         return "tau does not decrease"

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 import zlib
 from collections.abc import Iterable, Sequence
-from decimal import Decimal
 from difflib import get_close_matches
-from numbers import Real
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,20 +13,20 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from nvsd.files._columns import DECIMAL_COMMA, are_labels, floats, is_number, label_codes
 from nvsd.files._words import count, existing_file, file_name, how_to_drop, listed, quoted
 
 Array = NDArray[np.float64]
 
 PARQUET = (".parquet", ".pq")
 UNNAMED = "unnamed column "
-DECIMAL_COMMA = re.compile(r"\s*[-+]?\d+,\d+\s*")
 
 
 class Table(NamedTuple):
     """Inputs X, the target y (n,) and the number of rows left out for missing values."""
 
     X: Any
-    y: Array
+    y: NDArray[Any]
     n_dropped: int
 
 
@@ -130,6 +127,7 @@ def training_table(
     drop: Iterable[str] = (),
     missing: str = "refuse",
     constant: bool = False,
+    labels: bool | None = False,
 ) -> Table:
     """Split a table into inputs and target, all of them numbers that vary.
 
@@ -145,6 +143,9 @@ def training_table(
         What to do about missing values.
     constant : bool
         Whether columns may be constant; allowed in validation rows, which are not fitted.
+    labels : bool, optional
+        Whether the target holds labels of classes, and may be text; None: if it is text without a
+        single number, or true and false.
     """
     dropped = list(dict.fromkeys(drop))
     for name in (target, *dropped):
@@ -161,13 +162,17 @@ def training_table(
         raise ValueError(
             f"column {number} of the table has no name; give it one, or {how_to_drop(unnamed)}."
         )
-    numbers = _numeric(frame[[*inputs, target]], target)
+    labelled = are_labels(frame[target]) if labels is None else labels
+    codes, classes = label_codes(frame[target]) if labelled else (frame[target], None)
+    numbers = _numeric(frame[inputs].assign(**{target: codes}), target)
     kept = _without_missing(numbers, missing, target)
     if len(kept) < 2:
         raise ValueError(f"the table has {count(len(kept), 'complete row')}; give at least 2.")
     if not constant:
-        _refuse_constant(kept, target)
-    return Table(kept[inputs], kept[target].to_numpy(), len(numbers) - len(kept))
+        _refuse_constant(kept[inputs] if labelled else kept, target)
+    y = kept[target].to_numpy()
+    y = y if classes is None else classes[y.astype(int)]
+    return Table(kept[inputs], y, len(numbers) - len(kept))
 
 
 def input_table(frame: Any, features: Sequence[str], *, missing: str = "refuse") -> Any:
@@ -193,7 +198,7 @@ def _numeric(frame: Any, target: str | None) -> Any:
     """All columns as float64, missing values as NaN; the index is the row number."""
     columns, text = {}, []
     for name in frame.columns:
-        values = _floats(frame[name])
+        values = floats(frame[name])
         if values is None:
             text.append(name)
         else:
@@ -212,30 +217,9 @@ def _numeric(frame: Any, target: str | None) -> Any:
     return result
 
 
-def _floats(column: Any) -> Array | None:
-    """The numbers of a column, or None if it holds something else."""
-    kinds = pd.api.types
-    if np.iscomplexobj(column):
-        return None
-    if kinds.is_bool_dtype(column) or kinds.is_numeric_dtype(column):
-        return np.asarray(column.to_numpy(dtype=object, na_value=np.nan).astype(float))
-    if not _is_number(column).all():
-        return None
-    numbers = pd.to_numeric(column.astype(object), errors="coerce")
-    return np.asarray(numbers.to_numpy(dtype=float, na_value=np.nan))
-
-
-def _is_number(column: Any) -> NDArray[np.bool_]:
-    """Which cells of a column of text or objects are numbers or missing; dates are not numbers."""
-    cells = column.astype(object)
-    numbers = pd.to_numeric(cells, errors="coerce").notna().to_numpy()
-    readable = np.array([isinstance(cell, (str, Real, Decimal)) for cell in cells], dtype=bool)
-    return np.asarray((numbers & readable) | column.isna().to_numpy())
-
-
 def _refuse_text(frame: Any, text: list[str], target: str | None) -> None:
     first = frame[text[0]]
-    row = int((~_is_number(first)).argmax())
+    row = int((~is_number(first)).argmax())
     more = f" (and {count(len(text) - 1, 'other column')} of this kind)" if len(text) > 1 else ""
     inputs = [name for name in text if name != target]
     if DECIMAL_COMMA.fullmatch(str(first.iloc[row])):

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,16 @@ Array = NDArray[Any]
 Index = NDArray[np.intp]
 
 TESTED_ROWS = 1500  # largest number of held-out rows to test in a fold: more hardly change p-values
+
+
+class Testable(Protocol):
+    """What a test needs of a fit, and of the rows that it has not seen: see `Model`."""
+
+    @property
+    def rows(self) -> Index: ...  # noqa: D102
+    def uses(self, unit: Index) -> Index: ...  # noqa: D102
+    def rise(self, X: Array, unit: Index, drawn: Drawn) -> Array: ...  # noqa: D102
+    def loss_of_the_mean(self) -> Array: ...  # noqa: D102
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +79,10 @@ class Model:
         """The loss at each row."""
         return huber(self.target - predicted, self.bound)
 
+    def loss_of_the_mean(self) -> Array:
+        """The loss if the mean of y predicts."""
+        return self.loss(np.full(1, self.target.mean()))
+
     def rise(self, X: Array, unit: Index, drawn: Drawn) -> Array:
         """Δ at the rows of this fold."""
         used = self.uses(unit)
@@ -104,7 +118,7 @@ class Tested:
 
 def tested(
     X: Array,
-    repeats: Sequence[Sequence[Model]],
+    repeats: Sequence[Sequence[Testable]],
     units: Sequence[Index],
     n_copies: int,
     seed: int,
@@ -115,7 +129,7 @@ def tested(
     Parameters
     ----------
     X : (n, d) array
-    repeats : sequence of sequences of Model
+    repeats : sequence of sequences of Testable
         The folds of each repeat; Δ of a row is its mean over the repeats.
     units : sequence of int arrays
         The inputs of each unit, ascending.
@@ -136,13 +150,13 @@ def tested(
     return Tested(*columns)
 
 
-def _loss_of_the_mean(repeats: Sequence[Sequence[Model]]) -> float:
+def _loss_of_the_mean(repeats: Sequence[Sequence[Testable]]) -> float:
     """The mean loss if the mean of y predicts: the unit of Δ."""
-    losses = [model.loss(np.full(1, model.target.mean())) for folds in repeats for model in folds]
+    losses = [model.loss_of_the_mean() for folds in repeats for model in folds]
     return max(float(np.mean(np.concatenate(losses))), 1e-300)
 
 
-def _mean_rise(X: Array, repeats: Sequence[Sequence[Model]], unit: Index, drawn: Drawn) -> Array:
+def _mean_rise(X: Array, repeats: Sequence[Sequence[Testable]], unit: Index, drawn: Drawn) -> Array:
     """Δ of every held-out row, as its mean over the repeats."""
     total, count = np.zeros(len(X)), np.zeros(len(X))
     for folds in repeats:

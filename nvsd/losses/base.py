@@ -112,6 +112,18 @@ class Loss(ABC):
         """
         return 1.0
 
+    def parabola(self, y: Array, F: Array, width: float = 0.0) -> tuple[Array, Array]:
+        """Slope and curvature at f of a parabola in its place, for one step of a fit.
+
+        By default its own, for Newton's method. A loss that is straight somewhere has a parabola
+        that lies above it everywhere: to reweight squares. Within `width` of a kink it is rounded.
+        """
+        return self.gradient(y, F), self.rounded_curvature(y, F, width)
+
+    def rounded_curvature(self, y: Array, F: Array, width: float) -> Array:
+        """∂²ℓ/∂f_i², where kinks are rounded within a width."""
+        return self.second_derivative(y, F)
+
     def bound(self, y: Array) -> Loss:
         """The loss with all of its constants known, for this y."""
         return self

@@ -80,6 +80,11 @@ class Huber(Loss):
         inside = (W - y) / (1.0 + 2.0 * step)
         return np.asarray(W - 2.0 * step * np.clip(inside, -self._delta, self._delta))
 
+    def parabola(self, y: Array, F: Array, width: float = 0.0) -> tuple[Array, Array]:
+        """Squares with the weight 1 inside, δ/|r| outside."""
+        weight = self._delta / np.maximum(np.abs(F - y), self._delta)
+        return self.gradient(y, F), 2.0 * weight
+
     def typical_curvature(self, y: Array | None) -> float:
         """That of the squares."""
         return 2.0

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from nvsd.data.checks import is_number
 from nvsd.losses.base import Loss
+from nvsd.tolerances import TINY
 
 Array = NDArray[np.float64]
 
@@ -70,6 +71,15 @@ class Quantile(Loss):
         first = (total < self.q * total[:, -1:]).sum(axis=1, keepdims=True)
         place = np.minimum(first, len(y) - 1)
         return np.take_along_axis(np.take_along_axis(R, order, axis=1), place, axis=1)
+
+    def parabola(self, y: Array, F: Array, width: float = 0.0) -> tuple[Array, Array]:
+        """Squares with the weight 1/|r|, at most 1/width, and a slope ½ − q beside them."""
+        curvature = 0.5 / np.maximum(np.abs(F - y), max(width, TINY))
+        return curvature * (F - y) + 0.5 - self.q, curvature
+
+    def rounded_curvature(self, y: Array, F: Array, width: float) -> Array:
+        """½/width at the kink, 0 elsewhere; a rounded fit is at it if closer than two widths."""
+        return np.where(np.abs(F - y) <= 2 * width, 0.5 / max(width, TINY), 0.0)
 
     def typical_curvature(self, y: Array | None) -> float:
         """Slope over spread: the loss of a deviation of the usual size is that of a parabola."""

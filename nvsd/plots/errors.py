@@ -175,7 +175,8 @@ def plot_elimination(history: Any, *, ax: Axes | None = None) -> Axes:
     _flag(ax, size[chosen], error[chosen], text, INK, "o")
     same = np.flatnonzero((methods == methods[chosen]) & (origins == origins[chosen]))
     _size_axis(ax, size, _dropped_next(history.isel(step=same), groups))
-    ax.set_ylabel("mean squared error on held-out data", fontsize=9.5)
+    measure = history["error"].attrs.get("long_name", "mean squared error on held-out data")
+    ax.set_ylabel(measure, fontsize=9.5)
     write_legend(ax, *ax.get_legend_handles_labels(), loc="best")
     tidy(ax)
     return ax

@@ -40,6 +40,7 @@ _COORDINATES = {
     "column_number": "number of the input's column in X",
     "sample": "sample",
     "kernel": "kernel, as JSON",
+    "class": "class whose log-odds against the rest these are",
 }
 
 PATH = Schema(
@@ -120,6 +121,20 @@ SELECTION = Schema(
         "q_value": Variable(("feature",), "least level at which it, with its near copies, is kept"),
     },
 )
+
+# Attributes of a fit to classes: labels and shares as JSON, and the number of rows.
+CLASS_ATTRIBUTES = ("classes", "class_shares", "n_fitted")
+
+
+def selection_by(measure: str, units: str) -> Schema:
+    """The candidates of a selection that another loss than squares has judged."""
+    named = {
+        "error": Variable(("step",), f"{measure} on held-out data", units),
+        "error_se": Variable(("step",), f"standard error of the {measure}", units),
+        "excess": Variable(("step",), f"{measure} minus the least, on the same rows", units),
+        "excess_se": Variable(("step",), "standard error of the excess", units),
+    }
+    return Schema(SELECTION.title, {**SELECTION.variables, **named})
 
 
 def _tests(unit: str) -> dict[str, Variable]:

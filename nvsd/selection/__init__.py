@@ -17,23 +17,31 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nvsd.data.checks import check_flag, check_non_negative, check_seed
-from nvsd.data.sources import rows_of
 from nvsd.kernels import Kernel
+from nvsd.losses import Loss
 from nvsd.penalties import Groups, Penalty
 from nvsd.progress import progress_bar
 from nvsd.selection.candidates import Candidate, Method, judge
-from nvsd.selection.engine import METHOD, RULES, Question, select_by_engine
+from nvsd.selection.engine import (
+    METHOD,
+    RULES,
+    Question,
+    refuse_given,
+    refuse_of_engine,
+    select_by_engine,
+)
 from nvsd.selection.inputs import (
     Inputs,
     check_rate,
     check_rule,
     group_labels,
-    judged_rows,
     make_task,
 )
 from nvsd.selection.pooling import POOLED, default_methods, pool
+from nvsd.selection.procedures import procedure_of
 from nvsd.selection.result import Refit, Selection, history
 from nvsd.selection.subsamples import stability
+from nvsd.selection.targets import target_of
 from nvsd.selection.task import Task
 from nvsd.selection.widths import with_widths
 
@@ -53,6 +61,7 @@ def select(
     y: ArrayLike | None = None,
     *,
     method: str = "auto",
+    loss: str | Loss | None = None,
     kernel: Kernel | None = None,
     groups: Groups | None = None,
     penalty: Penalty | None = None,
@@ -80,10 +89,10 @@ def select(
 
         f_S = argmin (1/n) Σ_i (y_i − f(x_i))² + ν ‖f‖²   over the f that depend on S only,
 
-    by its mean squared error on held-out data. By default nothing else needs to be given: the
-    inputs are ranked by their effect on a reweighted ANOVA kernel ridge, and the whole procedure is
-    repeated in every fold. The empty set competes. The winner is the smallest set whose error is
-    not clearly larger than the least.
+    by its mean squared error on held-out data; another loss may take the place of squares. By
+    default nothing else needs to be given: the inputs are ranked by their effect on a reweighted
+    ANOVA kernel ridge, and the whole procedure is repeated in every fold. The empty set competes.
+    The winner is the smallest set whose error is not clearly larger than the least.
 
     Parameters
     ----------
@@ -92,7 +101,8 @@ def select(
         map, a Dask array, or an iterable of blocks (X, y): then a sample of the rows is used to
         rank and judge, and the last fit sums over all rows in one pass.
     y : (n,) array
-        The target; it is centred here.
+        The target: numbers, or labels of classes. Text, booleans and pandas categories are labels
+        by themselves. Whole numbers, 0 and 1 too, are numbers unless loss="logistic" is given.
     method : str
         How candidates are proposed. "auto" is "anova", or "pool" if kernel, penalty, nu, widths,
         nus, value_points, width_per_input, an option, or the rule "clear" or "1se" is given:
@@ -108,6 +118,10 @@ def select(
         - "adaptive": the same on several paths, each with weights from the previous one;
         - "stability": the inputs that most halves of the samples select;
         - "pool": several of these, compared on the same data.
+    loss : {"squared", "huber", "quantile", "logistic"} or Loss, optional
+        With "anova". By default squares, or "logistic" for labels: sets are then judged by log-loss
+        in folds that keep the shares of the classes. Several classes are fitted one against the
+        rest, and their probabilities divided by their sum.
     kernel : Kernel, optional
         By default Gaussian; its width is the median distance to the 20 nearest neighbours.
     groups : sequence or mapping, optional
@@ -172,7 +186,7 @@ def select(
 
     Returns
     -------
-    Selection
+    Selection or, for classes, ClassSelection
 
     Examples
     --------
@@ -192,20 +206,21 @@ def select(
         "width_per_input": width_per_input or None, "value_points": value_points,
         "nu": None if nu == NU else nu,
     }  # fmt: skip
-    if method == "auto":
-        pooled = options or rule in POOL_RULES or any(v is not None for v in given.values())
-        method = "pool" if pooled else METHOD
+    pooled = options or rule in POOL_RULES or any(v is not None for v in given.values())
+    method = ("pool" if pooled else METHOD) if method == "auto" else method
     check_flag("standardize", standardize)
     check_non_negative("nu", nu)
+    target = target_of(X, y, loss)
     if method == METHOD:
-        _refuse_given(given | options)
+        refuse_given(given | options)
         seed, allowed = check_seed(random_state), check_rule(rule, RULES)
-        data = judged_rows(rows_of(X, y, progress), validation, cv, seed)
+        data = target.judged(X, validation, cv, seed, progress)
         labels = group_labels(groups, data.features)
         at_once, level = check_flag("p_values", p_values), check_rate(fdr, k)
         question = Question(data, labels, keep, k, allowed, level, at_once, seed, n_jobs, progress)
-        return select_by_engine(question)
-    _refuse_of_engine(method, bool(keep) or k is not None or fdr is not None or p_values)
+        return select_by_engine(question, procedure_of(target, data, seed))
+    asked = bool(keep) or k is not None or fdr is not None or p_values
+    refuse_of_engine(method, asked, target.loss)
     task, inputs = make_task(
         X,
         y,
@@ -226,24 +241,6 @@ def select(
     if width_per_input:
         task.kernel.widened(1.0)  # a kernel without a width is refused now, not at the end
     return _by_candidates(task, inputs, method, options, width_per_input, progress)
-
-
-def _refuse_given(given: dict[str, Any]) -> None:
-    """Refuse arguments that the engine does not use: it has its own kernels."""
-    names = [name for name, value in given.items() if value is not None]
-    if names:
-        raise ValueError(
-            f"method = {METHOD!r} does not take {', '.join(names)}; leave that out, or give "
-            "method='pool'."
-        )
-
-
-def _refuse_of_engine(method: str, given: bool) -> None:
-    """Refuse arguments that only the engine uses."""
-    if given:
-        raise ValueError(
-            f"method = {method!r} does not take keep, k, fdr or p_values; give method={METHOD!r}."
-        )
 
 
 def _by_candidates(

@@ -10,14 +10,17 @@ import xarray as xr
 from threadpoolctl import threadpool_limits
 
 from nvsd.data.names import find_columns
-from nvsd.engine.judging import RANK_ROWS, Fold, Judged, Structure, judge, rank_in_folds
-from nvsd.engine.ranking import Ranking
-from nvsd.engine.refits import MANY_ROWS, refit
+from nvsd.engine.judging import RANK_ROWS, Judged, Structure
+from nvsd.engine.ranking import Ranked
+from nvsd.engine.refits import MANY_ROWS
+from nvsd.inference.hypotheses import Testable
+from nvsd.losses import Loss
 from nvsd.progress import progress_bar
-from nvsd.results.schema import SELECTION, library_version, text
-from nvsd.selection.inputs import Inputs, JudgedRows
+from nvsd.results.schema import library_version, text
+from nvsd.selection.inputs import JudgedRows
+from nvsd.selection.procedures import Procedure
 from nvsd.selection.result import Refit, Selection
-from nvsd.selection.significance import Evidence, models_of
+from nvsd.selection.significance import Evidence
 from nvsd.selection.task import Array, Mask
 from nvsd.tolerances import TINY
 
@@ -76,21 +79,39 @@ class Question(NamedTuple):
         return self.p_values or self.fdr is not None
 
 
-def select_by_engine(question: Question) -> Selection:
+def refuse_given(given: dict[str, Any]) -> None:
+    """Refuse arguments that the engine does not use: it has its own kernels."""
+    names = [name for name, value in given.items() if value is not None]
+    if names:
+        raise ValueError(
+            f"method = {METHOD!r} does not take {', '.join(names)}; leave that out, or give "
+            "method='pool'."
+        )
+
+
+def refuse_of_engine(method: str, given: bool, loss: Loss | None) -> None:
+    """Refuse arguments that only the engine uses."""
+    if given:
+        raise ValueError(
+            f"method = {method!r} does not take keep, k, fdr or p_values; give method={METHOD!r}."
+        )
+    if loss is not None:
+        raise ValueError(
+            f"method = {method!r} knows squares only, and the loss is {loss!r}; give "
+            f"method={METHOD!r}, or numbers as y and loss='squared'."
+        )
+
+
+def select_by_engine(question: Question, procedure: Procedure) -> Selection:
     """The inputs that y depends on: the set that explains y, and the fit that predicts it."""
     structure = _structure(question)
     data, steps = question.data, len(question.data.splits) + 2 + question.tests
     with progress_bar(question.progress, steps, "select", "step") as tick:
         with threadpool_limits(1):
-            # y is scaled to unit variance, because the race is in single precision.
-            unit = float(data.y.std()) or 1.0
-            rows = np.arange(data.n_train)
-            folds, ranking = rank_in_folds(
-                data.X, data.y / unit, data.splits, question.seed, question.n_jobs, tick, rows
-            )
-            assert ranking is not None
-            ranking, judged = ranking.times(unit), judge(data.X, folds, structure).times(unit)
-            evidence = _evidence(question, structure, folds)
+            folds, ranking = procedure.ranked(question.n_jobs, tick)
+            judged = procedure.judged(folds, structure)
+            models = procedure.models(folds, structure)
+            evidence = _evidence(question, models)
         tests = evidence.dataset() if question.tests else None
         tick(int(question.tests))
         kept = None if question.fdr is None else _kept(question, structure, tests)
@@ -98,30 +119,30 @@ def select_by_engine(question: Question) -> Selection:
         support = structure.support(ranking, chosen.size) if kept is None else kept
         # BLAS threads save time only in sums over many rows.
         with threadpool_limits(None if data.n_source > MANY_ROWS else 1):
-            explains = _refit(question, ranking, support)
-            predicts, uses = _predictor(question, structure, ranking, judged, chosen, explains)
+            explains = procedure.refit(ranking, support)
+            fits = Fits(procedure, structure, ranking, judged, chosen, explains)
+            predicts, uses = _predictor(question, fits)
         tick(1)
-    found = _history(question, structure, ranking, judged, chosen, explains, support, tests)
-    return Selection(
-        support=support,
-        features=question.features,
-        groups=question.groups,
-        method=METHOD,
-        history=found,
-        refit=explains,
-        score=chosen.error,
-        strength=ranking.score,
-        order=ranking.order,
-        predictor=predicts,
-        predicts_with=uses,
-        evidence=evidence if tests is None else tests,
-    )
+    parts = {
+        "support": support,
+        "features": question.features,
+        "groups": question.groups,
+        "method": METHOD,
+        "history": _history(question, fits, support, tests),
+        "refit": explains,
+        "score": chosen.error,
+        "strength": ranking.score,
+        "order": ranking.order,
+        "predictor": predicts,
+        "predicts_with": uses,
+        "evidence": evidence if tests is None else tests,
+    }
+    return procedure.selection(folds, structure, judged.sizes[chosen.position], parts)
 
 
-def _evidence(question: Question, structure: Structure, folds: list[Fold]) -> Evidence:
+def _evidence(question: Question, models: Sequence[Testable]) -> Evidence:
     """What tests of all units need."""
     data, inputs = question.data, np.arange(len(question.features))
-    models = models_of(folds, structure, question.seed)
     return Evidence(data.X, data.features, question.groups, [models], inputs, question.seed)
 
 
@@ -143,6 +164,17 @@ class Chosen(NamedTuple):
     error: float
 
 
+class Fits(NamedTuple):
+    """What was ranked, judged and chosen, and the fit on the chosen set."""
+
+    procedure: Procedure
+    structure: Structure
+    ranking: Ranked
+    judged: Judged
+    chosen: Chosen
+    explains: Refit
+
+
 def _structure(question: Question) -> Structure:
     labels = question.features if question.groups is None else question.groups
     number = {label: i for i, label in enumerate(dict.fromkeys(labels))}
@@ -159,7 +191,7 @@ def _structure(question: Question) -> Structure:
 
 
 def _chosen(judged: Judged, question: Question, kept: Mask | None) -> Chosen:
-    errors = judged.squares.mean(axis=0)
+    errors = judged.costs.mean(axis=0)
     size = question.k
     if kept is not None:
         labels = question.features if question.groups is None else question.groups
@@ -172,49 +204,29 @@ def _chosen(judged: Judged, question: Question, kept: Mask | None) -> Chosen:
     return Chosen(position, judged.sizes[position], float(errors[position]))
 
 
-def _refit(question: Question, ranking: Ranking, support: Mask) -> Refit:
-    data = question.data
-    fit, scaler = refit(
-        *data.train, support, ranking.score, ranking.config, question.seed, data.source
-    )
-    return Refit(fit, Inputs(question.features, scaler.centre, scaler.scale))
-
-
-def _predictor(
-    question: Question,
-    structure: Structure,
-    ranking: Ranking,
-    judged: Judged,
-    chosen: Chosen,
-    explains: Refit,
-) -> tuple[Refit, str]:
+def _predictor(question: Question, fits: Fits) -> tuple[Refit, str]:
     """The fit of least error, and which inputs it uses."""
+    procedure, structure, ranking, judged, chosen, explains = fits
     loss, of_all = judged.loss, float(judged.losses[:, -1].mean())
     best = int(np.argmin(loss))
     if not chosen.size and question.k is None:
-        return explains, "the mean"
+        return explains, procedure.nothing
     if of_all < ALL_BETTER * loss[best]:
         active = np.zeros(len(question.features), dtype=bool)
-        active[ranking.columns] = ranking.units.per_input(ranking.last.eta) > 0
-        return _refit(question, ranking, active), "all inputs that have an effect"
+        active[ranking.active] = True
+        return procedure.refit(ranking, active), "all inputs that have an effect"
     size = judged.sizes[best]
     if size == chosen.size or not loss[best] < LARGER_BETTER * loss[chosen.position]:
         return explains, "the selected inputs"
     support = structure.support(ranking, size)
-    return _refit(question, ranking, support), f"the first {size} of the ranking"
+    return procedure.refit(ranking, support), f"the first {size} of the ranking"
 
 
 def _history(
-    question: Question,
-    structure: Structure,
-    ranking: Ranking,
-    judged: Judged,
-    chosen: Chosen,
-    explains: Refit,
-    selected: Mask,
-    tests: xr.Dataset | None,
+    question: Question, fits: Fits, selected: Mask, tests: xr.Dataset | None
 ) -> xr.Dataset:
     """Every size with its error, the differences that the rule compared, and the tests if made."""
+    procedure, structure, ranking, judged, chosen, explains = fits
     sizes, chosen_at = list(judged.sizes), chosen.position
     if chosen.size not in sizes:
         sizes[chosen_at] = chosen.size
@@ -228,8 +240,8 @@ def _history(
         "derivative_norm": norms,
         "strength": np.broadcast_to(ranking.score, support.shape),
         "n_selected": support.sum(axis=1),
-        "error": judged.squares.mean(axis=0),
-        "error_se": judged.squares.std(axis=0) / np.sqrt(len(judged.errors)),
+        "error": judged.costs.mean(axis=0),
+        "error_se": judged.costs.std(axis=0) / np.sqrt(len(judged.errors)),
         "excess": mean,
         "excess_se": se,
         "clearness": np.ones(len(sizes)),
@@ -244,17 +256,13 @@ def _history(
     attrs = {
         "method": METHOD,
         "chosen": chosen_at,
-        "rule": "fdr"
-        if question.fdr is not None
-        else "k"
-        if question.k is not None
-        else question.rule,
+        "rule": question.decides,
         "n_samples": question.data.n_source,
         "n_ranked": min(question.data.n_train, RANK_ROWS),
         "reason": _reason(question, mean, se, sizes, chosen_at),
         "nvsd_version": library_version(),
     }
-    return SELECTION.make(data, coords, attrs)
+    return procedure.schema.make(data, coords, attrs)
 
 
 def _of_inputs(tests: xr.Dataset, structure: Structure, grouped: bool) -> dict[str, Array]:

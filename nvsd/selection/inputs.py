@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from numbers import Integral
 from typing import Any, NamedTuple
@@ -122,16 +123,19 @@ class JudgedRows(NamedTuple):
         """The rows to fit."""
         return self.X[: self.n_train], self.y[: self.n_train]
 
-    def split_again(self, cv: int, seed: int) -> JudgedRows:
+    def split_again(self, cv: int, seed: int, classes: bool = False) -> JudgedRows:
         """The same rows in other folds."""
-        folds = KFold(int(cv), shuffle=True, random_state=seed)
-        return self._replace(splits=check_splits(list(folds.split(self.X)), len(self.X)))
+        folds = list(_folds(int(cv), self.y, seed, classes))
+        return self._replace(splits=check_splits(folds, len(self.X)))
 
 
-def judged_rows(rows: Rows, validation: Any, cv: Any, seed: int) -> JudgedRows:
+def judged_rows(
+    rows: Rows, validation: Any, cv: Any, seed: int, classes: bool = False
+) -> JudgedRows:
     """The samples, with validation data as further rows.
 
-    If the rows are read in blocks, a sample of them is drawn in one pass.
+    If the rows are read in blocks, a sample of them is drawn in one pass. If y holds the numbers of
+    classes, folds keep their shares.
     """
     source, n_source = None, rows.n
     if not (isinstance(rows, ArrayRows) and not rows.lazy):
@@ -146,7 +150,7 @@ def judged_rows(rows: Rows, validation: Any, cv: Any, seed: int) -> JudgedRows:
         rows = ArrayRows(sample.X, sample.y, features=rows.features, checked=True)
     X, y, d = rows.points(), rows.target(), len(rows.features)
     inputs = Inputs(rows.features, np.zeros(d), np.ones(d))
-    held = _held_out(rows, inputs, validation, cv, seed)
+    held = _held_out(rows, inputs, validation, cv, seed, classes)
     n = len(X)
     if isinstance(held, tuple):
         X, y = np.vstack([X, held[0]]), np.concatenate([y, held[1]])
@@ -251,7 +255,22 @@ def _numbers(name: str, values: ArrayLike) -> Array:
     return np.asarray(np.unique(numbers)[::-1])
 
 
-def _held_out(rows: ArrayRows, inputs: Inputs, validation: Any, cv: Any, seed: int) -> HeldOut:
+def _folds(cv: int, y: Array, seed: int, classes: bool) -> Iterator[tuple[Index, Index]]:
+    """Shuffled folds, which keep the shares of classes: the rows of each are dealt out in turn."""
+    if not classes:
+        yield from KFold(cv, shuffle=True, random_state=seed).split(y)
+        return
+    order = np.random.default_rng(seed).permutation(len(y))
+    order = order[np.argsort(y[order], kind="stable")]
+    for fold in range(cv):
+        test = np.zeros(len(y), dtype=bool)
+        test[order[fold::cv]] = True
+        yield np.flatnonzero(~test), np.flatnonzero(test)
+
+
+def _held_out(
+    rows: ArrayRows, inputs: Inputs, validation: Any, cv: Any, seed: int, classes: bool = False
+) -> HeldOut:
     """Validation data (X, y), or a list of splits."""
     n = len(rows.points())
     if validation is not None:
@@ -264,7 +283,7 @@ def _held_out(rows: ArrayRows, inputs: Inputs, validation: Any, cv: Any, seed: i
     if is_number(cv, Integral):
         if not 2 <= cv <= n:
             raise ValueError(f"cv = {cv} is not allowed; give from 2 to {n} folds for {n} rows.")
-        cv = KFold(int(cv), shuffle=True, random_state=seed)
+        cv = list(_folds(int(cv), rows.target(), seed, classes))
     if hasattr(cv, "split") and not isinstance(cv, str):
         cv = list(cv.split(rows.points(), rows.target()))
     return check_splits(cv, n)

@@ -120,6 +120,8 @@ class Selection:
         All inputs, best first.
     evidence : Evidence or Dataset, optional
         What the tests of `significance` need, or their results.
+    measure : str
+        What `score` is: the mean squared error, or the mean of another loss.
     score : float
         Mean squared error of the chosen candidate on the data that judged it. It is optimistic, as
         the least of many. With folds, a width for each input changes the refit but not the score:
@@ -138,6 +140,7 @@ class Selection:
     predictor: Refit
     predicts_with: str
     evidence: Evidence | xr.Dataset | None = None
+    measure: str = "mean squared error"
 
     @cached_property
     def significance(self) -> xr.Dataset:
@@ -212,8 +215,12 @@ class Selection:
             refit.x_mean,
             refit.x_scale,
             chosen["derivative_norm"].values,
-            {"method": str(self.method), "score": float(self.score)},
+            {"method": str(self.method), "score": float(self.score), **self._loss()},
         )
+
+    def _loss(self) -> dict[str, str]:
+        """The loss as an attribute, where it is not squares."""
+        return {name: self.history.attrs[name] for name in ("loss",) if name in self.history.attrs}
 
     @property
     def selected(self) -> list[str]:

@@ -15,15 +15,18 @@ from threadpoolctl import threadpool_limits
 
 from nvsd.data.checks import check_count, check_seed, is_number
 from nvsd.data.names import find_columns
-from nvsd.data.sources import rows_of
 from nvsd.engine.judging import Fold, Structure, rank_in_folds
-from nvsd.inference.hypotheses import Model, Tested, tested
+from nvsd.engine.loss_judging import rank_aim_in_folds
+from nvsd.inference.hypotheses import Model, Testable, Tested, tested
+from nvsd.inference.loss_hypotheses import LossModel
 from nvsd.inference.multiplicity import CORRECTIONS
 from nvsd.inference.together import near_copies
+from nvsd.losses import Loss
 from nvsd.penalties import Groups
 from nvsd.progress import progress_bar
 from nvsd.results.schema import GROUP_SIGNIFICANCE, SIGNIFICANCE, library_version, text
-from nvsd.selection.inputs import JudgedRows, group_labels, judged_rows
+from nvsd.selection.inputs import JudgedRows, group_labels
+from nvsd.selection.targets import Target, aim_of, target_of
 from nvsd.selection.task import Array
 
 Index = NDArray[np.intp]
@@ -47,7 +50,7 @@ class Evidence:
     features : tuple of str
     groups : tuple of str or None
         The group of each input: the units are then groups.
-    repeats : list of lists of Model
+    repeats : sequence of sequences of Testable
     inputs : int array
         The inputs to test; with groups, the groups of these inputs are tested.
     """
@@ -55,7 +58,7 @@ class Evidence:
     X: Array
     features: tuple[str, ...]
     groups: tuple[str, ...] | None
-    repeats: list[list[Model]]
+    repeats: Sequence[Sequence[Testable]]
     inputs: Index
     seed: int
 
@@ -163,6 +166,7 @@ def significance(
     X: Any,
     y: ArrayLike | None = None,
     *,
+    loss: str | Loss | None = None,
     inputs: Sequence[Any] | None = None,
     groups: Groups | None = None,
     cv: Any = 5,
@@ -189,6 +193,9 @@ def significance(
         Samples; also a memory map, a Dask array, or an iterable of blocks (X, y), of which a sample
         is tested.
     y : (n,) array
+        Numbers, or labels of classes, as for `nvsd.select`.
+    loss : {"squared", "huber", "quantile", "logistic"} or Loss, optional
+        ℓ above, as for `nvsd.select`: by default squares, or with labels the log-loss.
     inputs : sequence, optional
         Names or numbers of the inputs to test; all by default. f may use all inputs in any case.
     groups : sequence or mapping, optional
@@ -249,25 +256,35 @@ def significance(
         raise ValueError(
             f"repeats = {repeats} draws new folds; give a number of folds as cv, or repeats=1."
         )
-    rows = rows_of(X, y, progress)
-    data = judged_rows(rows, None, cv, seed)
+    target = target_of(X, y, loss)
+    classes = target.classes is not None
+    data = target.judged(X, None, cv, seed, progress)
     labels = group_labels(groups, data.features)
     with progress_bar(progress, repeats * len(data.splits), "fits", "fold") as tick:
-        parts = [
-            _repeat(data if r == 0 else data.split_again(cv, seed + r), seed + r, n_jobs, tick)
-            for r in range(repeats)
-        ]
+        parts = []
+        for r in range(repeats):
+            again = data if r == 0 else data.split_again(cv, seed + r, classes)
+            parts.append(_repeat(target, again, seed + r, n_jobs, tick))
     where = _inputs(inputs, data.features)
     evidence = Evidence(data.X, data.features, labels, parts, where, seed)
     return evidence.dataset(correction, n_copies, progress)
 
 
 def _repeat(
-    data: JudgedRows, seed: int, n_jobs: int | None, tick: Callable[[int], object]
-) -> list[Model]:
+    target: Target,
+    data: JudgedRows,
+    seed: int,
+    n_jobs: int | None,
+    tick: Callable[[int], object],
+) -> Sequence[Testable]:
     """The models of one repeat."""
     d = len(data.features)
     structure = Structure(np.arange(d), np.zeros(d, dtype=bool))
+    if target.loss is not None:
+        aim = aim_of(target, data)
+        with threadpool_limits(1):
+            judged, _ = rank_aim_in_folds(data.X, aim, data.splits, seed, n_jobs, tick)
+            return [LossModel.of(fold, structure, seed + k) for k, fold in enumerate(judged)]
     unit = float(data.y.std()) or 1.0
     with threadpool_limits(1):
         folds, _ = rank_in_folds(data.X, data.y / unit, data.splits, seed, n_jobs, tick)

@@ -250,7 +250,7 @@ def test_a_few_outliers_do_not_judge() -> None:
     errors = np.column_stack([2 * e, e])
     errors[:3] = [[50.0, 52.0]] * 3
     judged = Judged([0, 1], errors, e)
-    assert judged.squares.mean(axis=0).argmin() == 0
+    assert judged.costs.mean(axis=0).argmin() == 0
     assert judged.smallest() == 1
     np.testing.assert_allclose(judged.losses[10:, 1], np.minimum(e[10:] ** 2, 9.0), atol=2.0)
 

@@ -1,0 +1,67 @@
+"""The Dataset of a fit to classes, and the probabilities that it predicts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit, logit
+
+from nvsd.data.classes import classes_from_json, classes_to_json
+from nvsd.engine.aims import probabilities
+from nvsd.results.functions import StoredFunctions
+from nvsd.results.refits import refit_dataset
+from nvsd.results.schema import CLASS_ATTRIBUTES, text
+from nvsd.ridge.newton import SeveralFits
+
+Array = NDArray[np.float64]
+
+
+def class_dataset(
+    fit: SeveralFits,
+    features: Sequence[str],
+    groups: Sequence[str] | None,
+    x_mean: Array,
+    x_scale: Array,
+    derivative_norm: Array,
+    classes: NDArray[Any],
+    origin: Array,
+    attrs: dict[str, Any],
+) -> xr.Dataset:
+    """A fit to classes as a Dataset: the log-odds of the second, or along `class` of each.
+
+    ``dataset.nvsd.predict(X_new)`` gives the log-odds of two classes, and
+    ``dataset.isel({"class": 0}).nvsd.predict(X_new)`` those of one of several against the rest.
+    """
+    attrs = attrs | {
+        "classes": classes_to_json(classes),
+        "class_shares": json.dumps(expit(origin).tolist()),
+    }
+    shared = (features, groups, x_mean, x_scale, derivative_norm, attrs)
+    parts = [refit_dataset(fit.of(k), *shared) for k in range(len(fit.alpha))]
+    if len(parts) == 1:
+        return parts[0]
+    own = ("derivative_norm", "support", "n_selected", "ridge_nu", "alpha", "y_mean")
+    joined = {name: xr.concat([part[name] for part in parts], "class") for name in own}
+    labels = text(str(label) for label in classes.tolist())
+    return parts[0].assign(joined).assign_coords({"class": labels})
+
+
+def of_classes(dataset: xr.Dataset) -> bool:
+    """Whether this is a fit to classes that `class_dataset` made."""
+    return all(name in dataset.attrs for name in CLASS_ATTRIBUTES)
+
+
+def predicted_classes(dataset: xr.Dataset, X_new: ArrayLike) -> tuple[NDArray[Any], Array]:
+    """The labels, and the probability of each at new points, (m, classes)."""
+    classes = classes_from_json(str(dataset.attrs["classes"]))
+    origin = logit(np.array(json.loads(str(dataset.attrs["class_shares"]))))
+    several = "class" in dataset.dims
+    parts = [dataset.isel({"class": k}) for k in range(len(classes))] if several else [dataset]
+    f = np.array([StoredFunctions(part).predict(X_new).values for part in parts])
+    P = probabilities(f, origin, int(dataset.attrs["n_fitted"]))
+    return classes, np.ascontiguousarray(P.T)
