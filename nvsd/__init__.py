@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from nvsd import plots
     from nvsd.estimators import (
         DerivativeElimination,
+        NVSDClassifier,
+        NVSDClassifierCV,
         NVSDRegressor,
         NVSDRegressorCV,
         SelectiveClassifier,
@@ -32,6 +34,8 @@ __version__ = library_version()
 __all__ = [
     "ConvergenceWarning",
     "DerivativeElimination",
+    "NVSDClassifier",
+    "NVSDClassifierCV",
     "NVSDRegressor",
     "NVSDRegressorCV",
     "PathAccessor",
@@ -55,6 +59,8 @@ __all__ = [
 # Names that need scikit-learn or matplotlib are imported when they are first used.
 _LAZY = {
     "DerivativeElimination": "nvsd.estimators",
+    "NVSDClassifier": "nvsd.estimators",
+    "NVSDClassifierCV": "nvsd.estimators",
     "NVSDRegressor": "nvsd.estimators",
     "NVSDRegressorCV": "nvsd.estimators",
     "Selection": "nvsd.selection",

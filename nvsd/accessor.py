@@ -12,14 +12,17 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from nvsd.data.checks import check_non_negative, check_target
+from nvsd.data.classes import labels_of
 from nvsd.data.names import feature_names, take_columns
 from nvsd.data.rows import Rows
 from nvsd.data.sources import rows_of
 from nvsd.kernels import Kernel
-from nvsd.losses import QuadraticLoss
+from nvsd.losses import Loss, QuadraticLoss, class_weights, loss_term, sample_weights
 from nvsd.results.functions import StoredFunctions
-from nvsd.results.refits import ridge_dataset
+from nvsd.results.paths import stack_classes
+from nvsd.results.refits import loss_dataset, ridge_dataset
 from nvsd.results.schema import kernel_of, loss_of
+from nvsd.ridge.by_loss import fit_by_loss
 from nvsd.ridge.dense import default_nus, fit_ridge, refuse_large_ridge
 from nvsd.ridge.nystrom import draw_points, fit_nystrom
 
@@ -44,15 +47,18 @@ class PathAccessor(StoredFunctions):
         support: ArrayLike | None = None,
         value_points: int | None = None,
         random_state: int = 0,
+        sample_weight: ArrayLike | None = None,
+        class_weight: Any = None,
     ) -> xr.Dataset:
         """Refit kernel ridge on the inputs selected at each τ, the paper's second step.
 
-        The kernel is restricted to these inputs, so the refit truly ignores the others.
+        The kernel is restricted to these inputs, so the refit truly ignores the others. It has the
+        loss of the path: for classes it is kernel logistic regression.
 
         Parameters
         ----------
         X, y : arrays
-            The samples to fit, usually those of the path; y is centred.
+            The samples to fit, usually those of the path; y is centred, or holds labels.
         nu : float or sequence of float, optional
             Weight of the squared norm; to choose between several, give validation data. By default
             the nu of the path, or with validation data a wide grid.
@@ -67,6 +73,8 @@ class PathAccessor(StoredFunctions):
             any source that `nvsd_path` takes; loss and fitted values are left out.
         random_state : int
             Seed for drawing these rows.
+        sample_weight, class_weight : optional
+            As for `nvsd.prepare`; only for losses that are not quadratic.
 
         Returns
         -------
@@ -74,7 +82,13 @@ class PathAccessor(StoredFunctions):
             With the same accessor: ``debiased.nvsd.predict(X_new)``.
         """
         self._check_one_path()
-        kernel, loss, target = kernel_of(self._dataset), self._loss(), None
+        kernel, loss, target = kernel_of(self._dataset), loss_of(self._dataset), None
+        if not isinstance(loss, QuadraticLoss):
+            weights = {"sample_weight": sample_weight, "class_weight": class_weight}
+            given = {"nu": nu, "validation": validation, "support": support, **weights}
+            return self._debias_by_loss(X, y, loss, value_points, given)
+        if sample_weight is not None or class_weight is not None:
+            raise ValueError(f"weights of a refit need a loss that is not quadratic, not {loss!r}.")
         if value_points is None:
             points = self._scaled(X)
             target = check_target(y, len(points))
@@ -102,6 +116,48 @@ class PathAccessor(StoredFunctions):
         return ridge_dataset(
             self._dataset, [fits[mask.tobytes()] for mask in masks], points, target
         )
+
+    def _debias_by_loss(
+        self, X: Any, y: Any, loss: Loss, value_points: int | None, given: dict[str, Any]
+    ) -> xr.Dataset:
+        """The refits with a loss that is not quadratic."""
+        if value_points is not None:
+            raise ValueError(f"value_points need a quadratic loss, not {loss!r}; leave it out.")
+        if "class" in self._dataset.dims:
+            return self._debias_classes(X, y, given)
+        validation, kernel, points = given["validation"], kernel_of(self._dataset), self._scaled(X)
+        refuse_large_ridge(len(points))
+        weights = sample_weights(given["sample_weight"], len(points))
+        term = loss_term(loss, y, len(points), weights, given["class_weight"], free=True)
+        nus = self._nus(given["nu"], kernel, points, validation is not None)
+        masks = self._masks(given["support"]).reshape(-1, points.shape[1])
+        fits = {mask.tobytes(): fit_by_loss(points, term, kernel, nus, mask) for mask in masks}
+        if validation is not None:
+            X_val = self._scaled(validation[0])
+            held_out = loss_term(loss, validation[1], len(X_val), None, None, free=True)
+            for key, fit in fits.items():
+                errors = held_out.mean(fit.predict(X_val))
+                fits[key] = fit.at(int(np.argmin(errors)))
+        found = [fits[mask.tobytes()] for mask in masks]
+        return loss_dataset(self._dataset, found, points, term)
+
+    def _debias_classes(self, X: Any, y: Any, given: dict[str, Any]) -> xr.Dataset:
+        """The refits of each class against all others."""
+        labels, parts = labels_of(y), []
+        weights = class_weights(given["class_weight"], labels)
+        if given["sample_weight"] is not None:
+            weights = weights * check_target(given["sample_weight"], len(weights), "sample_weight")
+        given = given | {"sample_weight": weights, "class_weight": None}
+        for number, label in enumerate(self._dataset["class"].values):
+            own = dict(given)
+            if own["validation"] is not None:
+                X_val, y_val = own["validation"]
+                own["validation"] = X_val, np.asarray(y_val) == labels.classes[number]
+            if own["support"] is not None:
+                own["support"] = np.asarray(own["support"])[number]
+            one = PathAccessor(self._dataset.sel({"class": label}))
+            parts.append(one.debias(X, labels.codes == number, **own))
+        return stack_classes(parts, labels.classes)
 
     def _masks(self, support: ArrayLike | None) -> NDArray[np.bool_]:
         """The inputs of each refit, (..., d)."""
@@ -163,10 +219,3 @@ class PathAccessor(StoredFunctions):
                 "the inputs of the path in its order."
             )
         return rows.scaled(*(self._dataset[name].values for name in ("x_mean", "x_scale")))
-
-    def _loss(self) -> QuadraticLoss:
-        """The loss of the path."""
-        loss = loss_of(self._dataset)
-        if not isinstance(loss, QuadraticLoss):
-            raise ValueError(f"{loss!r} is not quadratic, and kernel ridge needs a quadratic loss.")
-        return loss

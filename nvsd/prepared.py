@@ -244,7 +244,7 @@ def _splitting(loss: Loss, rows: Rows, given: Any) -> tuple[Array | None, float 
             f"{loss!r} needs all samples in memory, but they come in blocks; give X as an array."
         )
     y = rows.target() if rows.has_target else None
-    return weights, loss.typical_curvature(y)
+    return weights, loss.splitting_curvature(y)
 
 
 def _kernel(kernel: Kernel | None, rows: Rows, landmarks: Landmarks | None) -> Kernel:

@@ -13,9 +13,9 @@ from nvsd.data.rows import ArrayRows, Rows
 
 
 def rows_of(X: Any, y: Any = None, progress: bool | None = None) -> Rows:
-    """The rows of whatever the user gave as X and y; rows are returned unchanged."""
+    """The rows of whatever the user gave as X and y; rows are returned, with y if it is given."""
     if isinstance(X, Rows):
-        return X
+        return X if y is None else X.with_target(y)
     if isinstance(X, Mapping) or hasattr(X, "toarray"):
         raise ValueError(
             f"X is a {type(X).__name__}; give an array or a DataFrame, such as X.toarray() of a "

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
 from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nvsd.data.names import feature_names
@@ -18,6 +19,8 @@ from nvsd.data.rows import ArrayRows
 from nvsd.data.scaling import standardized
 from nvsd.kernels import Kernel
 from nvsd.kernels.named import kernel_by_name
+from nvsd.losses import Logistic, Loss
+from nvsd.losses.named import loss_by_name
 from nvsd.penalties import Groups, Penalty
 from nvsd.penalties.named import penalty_by_name
 
@@ -26,34 +29,94 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """Validated samples and target, with the names of the inputs if they have any."""
+    """Validated samples and target, with the names of the inputs if they have any.
+
+    Attributes
+    ----------
+    y : (n,) array
+        Numbers, or the labels of classes.
+    """
 
     X: Array
-    y: Array
+    y: NDArray[Any]
     names: tuple[str, ...] | None = None
 
     @property
     def rows(self) -> ArrayRows:
         """What `nvsd_path` and `select` take; nothing is checked again."""
+        return self._rows(self.y)
+
+    @property
+    def rows_alone(self) -> ArrayRows:
+        """The same without y."""
+        return self._rows(None)
+
+    def _rows(self, y: NDArray[Any] | None) -> ArrayRows:
         X = np.ascontiguousarray(self.X)
         names = feature_names(None, X.shape[1]) if self.names is None else self.names
-        return ArrayRows(X, self.y, features=names, checked=True)
+        return ArrayRows(X, y, features=names, checked=True)
 
     def take(self, rows: NDArray[np.intp]) -> Data:
         """Some of the samples."""
         return replace(self, X=self.X[rows], y=self.y[rows])
 
 
-class DerivativeSelector(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """A regressor that selects inputs: the parent of all estimators.
-
-    `fit` of a subclass sets `support_`; its `_predict` and `_gradient` evaluate the fitted function
-    on validated points.
-    """
+class InputSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
+    """An estimator that selects inputs: the parent of all estimators; `fit` sets `support_`."""
 
     kernel: str | Kernel | None
     standardize: bool
     support_: NDArray[np.bool_]
+
+    def _get_support_mask(self) -> NDArray[np.bool_]:
+        check_is_fitted(self)
+        return self.support_
+
+    def _new_points(self, X: ArrayLike) -> Array:
+        check_is_fitted(self)
+        points: Array = validate_data(self, X, reset=False, dtype=np.float64)
+        return points
+
+    def _data(self, X: ArrayLike, y: ArrayLike, *, reset: bool = True) -> Data:
+        """X and y as numbers, or y as labels, with the names of the columns if they have names."""
+        points, target = validate_data(
+            self,
+            X,
+            y,
+            reset=reset,
+            dtype=np.float64,
+            y_numeric=not is_classifier(self),
+            ensure_min_samples=1 + reset,
+        )
+        if is_classifier(self):
+            check_classification_targets(target)
+        names = getattr(self, "feature_names_in_", None)
+        return Data(points, target, None if names is None else tuple(map(str, names)))
+
+    def _held_out(self, validation: Any) -> Data | None:
+        if validation is None:
+            return None
+        if not isinstance(validation, (tuple, list)) or len(validation) != 2:
+            raise ValueError(
+                f"validation is a {type(validation).__name__}; give the pair (X_val, y_val)."
+            )
+        return self._data(*validation, reset=False)
+
+    def _as_kernel_sees(self, X: Array) -> Array:
+        return standardized(X) if self.standardize else X
+
+    def _kernel(self, X: Array) -> Kernel:
+        """The requested kernel; if given by name, its width comes from the nearest neighbours."""
+        if isinstance(self.kernel, Kernel):
+            return self.kernel
+        return kernel_by_name(self.kernel, self._as_kernel_sees(X))
+
+
+class DerivativeSelector(RegressorMixin, InputSelector):  # type: ignore[misc]
+    """A regressor that selects inputs.
+
+    Its `_predict` and `_gradient` evaluate the fitted function on validated points.
+    """
 
     def predict(self, X: ArrayLike) -> Array:
         """f at new points.
@@ -87,43 +150,8 @@ class DerivativeSelector(SelectorMixin, RegressorMixin, BaseEstimator):  # type:
     @abstractmethod
     def _gradient(self, X: Array) -> Array: ...
 
-    def _get_support_mask(self) -> NDArray[np.bool_]:
-        check_is_fitted(self)
-        return self.support_
 
-    def _new_points(self, X: ArrayLike) -> Array:
-        check_is_fitted(self)
-        points: Array = validate_data(self, X, reset=False, dtype=np.float64)
-        return points
-
-    def _data(self, X: ArrayLike, y: ArrayLike, *, reset: bool = True) -> Data:
-        """X and y as numbers, with the names of the columns if they have names."""
-        points, target = validate_data(
-            self, X, y, reset=reset, dtype=np.float64, y_numeric=True, ensure_min_samples=1 + reset
-        )
-        names = getattr(self, "feature_names_in_", None)
-        return Data(points, target, None if names is None else tuple(map(str, names)))
-
-    def _held_out(self, validation: Any) -> Data | None:
-        if validation is None:
-            return None
-        if not isinstance(validation, (tuple, list)) or len(validation) != 2:
-            raise ValueError(
-                f"validation is a {type(validation).__name__}; give the pair (X_val, y_val)."
-            )
-        return self._data(*validation, reset=False)
-
-    def _as_kernel_sees(self, X: Array) -> Array:
-        return standardized(X) if self.standardize else X
-
-    def _kernel(self, X: Array) -> Kernel:
-        """The requested kernel; if given by name, its width comes from the nearest neighbours."""
-        if isinstance(self.kernel, Kernel):
-            return self.kernel
-        return kernel_by_name(self.kernel, self._as_kernel_sees(X))
-
-
-class PathRegressor(DerivativeSelector):
+class PathEstimator(InputSelector):
     """An estimator whose f is a point of a regularisation path, and the refit on its support."""
 
     penalty: str | Penalty
@@ -133,6 +161,40 @@ class PathRegressor(DerivativeSelector):
     path_: xr.Dataset
     refit_: xr.Dataset | None
     tau_: float
+
+    def _at_tau(self) -> xr.Dataset:
+        return self.path_.sel(tau=[self.tau_])
+
+    def _model(self) -> xr.Dataset:
+        return self._at_tau() if self.refit_ is None else self.refit_
+
+    def _set_fit(self, path: xr.Dataset, tau: float, data: Data, refit_nu: float) -> None:
+        """Set the attributes that describe the chosen point of the path, and refit."""
+        self.path_, self.tau_ = path, tau
+        point = self._at_tau()
+        several = [dim for dim in point["support"].dims if dim != "feature"]  # τ, and classes
+        self.support_ = point["support"].any(several).values
+        squares = point["derivative_norm"] ** 2
+        self.derivative_norms_ = np.sqrt(squares.sum(several).values)
+        self.n_iter_, self.gap_ = int(path["n_iter"].max()), float(point["gap"].max())
+        self.refit_ = None
+        if self.debias:
+            weights = getattr(self, "class_weight", None)
+            self.refit_ = point.nvsd.debias(data.X, data.y, nu=refit_nu, class_weight=weights)
+
+    def _penalties(self) -> tuple[Penalty, ...]:
+        """The requested penalty, or one for each mu."""
+        if isinstance(self.penalty, Penalty):
+            return self.penalty.split()
+        mus = np.atleast_1d(self.mu).tolist()
+        found = [penalty_by_name(self.penalty, self.groups, mu) for mu in mus]
+        return tuple(dict.fromkeys(found))
+
+
+class PathRegressor(DerivativeSelector, PathEstimator):
+    """A regressor whose f is a point of a regularisation path, and the refit on its support."""
+
+    loss: str | Loss
 
     def predict_penalized(self, X: ArrayLike) -> Array:
         """The penalised f at new points, whatever `debias` is.
@@ -158,25 +220,69 @@ class PathRegressor(DerivativeSelector):
     def _gradient(self, X: Array) -> Array:
         return np.asarray(self._model().nvsd.gradient(X).values[0].T)
 
-    def _at_tau(self) -> xr.Dataset:
-        return self.path_.sel(tau=[self.tau_])
+    def _loss(self) -> Loss:
+        loss = loss_by_name(self.loss)
+        if loss is None or loss.of_classes:
+            raise ValueError(
+                f"loss = {self.loss!r} is not a loss of numbers; give 'squared', 'huber' or "
+                "'quantile', or use a classifier."
+            )
+        return loss
 
-    def _model(self) -> xr.Dataset:
-        return self._at_tau() if self.refit_ is None else self.refit_
 
-    def _set_fit(self, path: xr.Dataset, tau: float, data: Data, refit_nu: float) -> None:
-        """Set the attributes that describe the chosen point of the path, and refit."""
-        self.path_, self.tau_ = path, tau
-        point = self._at_tau()
-        self.support_ = point["support"].values[0].astype(bool)
-        self.derivative_norms_ = point["derivative_norm"].values[0]
-        self.n_iter_, self.gap_ = int(path["n_iter"].max()), float(point["gap"][0])
-        self.refit_ = point.nvsd.debias(data.X, data.y, nu=refit_nu) if self.debias else None
+class PathClassifier(ClassifierMixin, PathEstimator):  # type: ignore[misc]
+    """A classifier whose log-odds are a point of a regularisation path, and the refit.
 
-    def _penalties(self) -> tuple[Penalty, ...]:
-        """The requested penalty, or one for each mu."""
-        if isinstance(self.penalty, Penalty):
-            return self.penalty.split()
-        mus = np.atleast_1d(self.mu).tolist()
-        found = [penalty_by_name(self.penalty, self.groups, mu) for mu in mus]
-        return tuple(dict.fromkeys(found))
+    With more than two classes each class has its own path, against all others; probabilities are
+    scaled to the sum 1.
+    """
+
+    classes_: NDArray[Any]
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """The most probable class at new points.
+
+        Parameters
+        ----------
+        X : (m, d) array or DataFrame
+
+        Returns
+        -------
+        (m,) array of labels
+        """
+        best = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[best])
+
+    def predict_proba(self, X: ArrayLike) -> Array:
+        """The probability of each class at new points, in the order of `classes_`.
+
+        Parameters
+        ----------
+        X : (m, d) array or DataFrame
+
+        Returns
+        -------
+        (m, classes) array
+        """
+        points = self._new_points(X)
+        shares = self._model().nvsd.probability(points)
+        return np.ascontiguousarray(shares.isel(tau=0).transpose("sample", "class").values)
+
+    def decision_function(self, X: ArrayLike) -> Array:
+        """The log-odds of the second of two classes, or of each class against all others.
+
+        Parameters
+        ----------
+        X : (m, d) array or DataFrame
+
+        Returns
+        -------
+        (m,) or (m, classes) array
+        """
+        points = self._new_points(X)
+        odds = self._model().nvsd.predict(points).isel(tau=0)
+        several = ("sample", "class") if "class" in odds.dims else ("sample",)
+        return np.ascontiguousarray(odds.transpose(*several).values)
+
+    def _loss(self) -> Loss:
+        return Logistic()

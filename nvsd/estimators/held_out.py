@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,13 +15,14 @@ from threadpoolctl import threadpool_limits
 
 from nvsd.estimators.base import Array, Data
 from nvsd.kernels import Kernel
-from nvsd.losses import SQUARED
+from nvsd.losses import SQUARED, Loss, QuadraticLoss
 from nvsd.path import ConvergenceWarning, nvsd_path
 from nvsd.penalties import Penalty
 from nvsd.prepared import Prepared, prepare
-from nvsd.results.schema import CROSS_VALIDATION
+from nvsd.results.schema import CROSS_VALIDATION, classes_of
 from nvsd.ridge.dense import fit_ridge
 from nvsd.solvers.status import is_certified
+from nvsd.tolerances import TINY
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +44,9 @@ class Job:
         Weights to try in the refit; None judges the penalised f.
     settings : dict
         Further arguments of `nvsd_path`.
+    loss : Loss
+        Of the fits, and on held-out data.
+    class_weight : mapping, "balanced" or None
     """
 
     train: Data
@@ -54,16 +59,25 @@ class Job:
     ridge_nus: Array | None
     standardize: bool
     settings: dict[str, Any]
+    loss: Loss = SQUARED
+    class_weight: Any = None
 
     def on_fold(self, split: tuple[Any, Any], paths: Sequence[xr.Dataset]) -> Job:
         """The same on the rows of one fold, with the τ of the paths on all samples."""
         train, test = (self.train.take(rows) for rows in split)
+        if self.loss.of_classes:
+            lost = set(self.train.y.tolist()) - set(train.y.tolist())
+            if lost:
+                raise ValueError(
+                    f"a fold has no training rows of the class {min(lost, key=str)!r}; give other "
+                    "folds, or more samples."
+                )
         return replace(
             self,
             train=train,
             test=test,
             grids=[{"taus": path["tau"].values} for path in paths],
-            empty=[path["n_selected"].values[:, None] == 0 for path in paths],
+            empty=[path["n_selected"].values[..., None] == 0 for path in paths],
         )
 
 
@@ -73,7 +87,7 @@ class Outcome(NamedTuple):
     Attributes
     ----------
     error, error_se : (penalties, taus, r) arrays or None
-        Mean squared error on the held-out data, and its standard error over them.
+        Mean loss on the held-out data, and its standard error over them.
     converged : (penalties, taus) array
     """
 
@@ -89,7 +103,13 @@ def run(job: Job, keep_paths: bool, threads: int | None) -> Outcome:
         # A warning in another process would not be seen, so the caller looks at `converged`.
         warnings.simplefilter("ignore", ConvergenceWarning)
         prepared = prepare(
-            job.train.rows, kernel=job.kernel, nu=job.nu, standardize=job.standardize
+            job.train.rows_alone,
+            y=job.train.y,
+            kernel=job.kernel,
+            nu=job.nu,
+            standardize=job.standardize,
+            loss=job.loss,
+            class_weight=job.class_weight,
         )
         paths = [
             nvsd_path(prepared, penalty=penalty, progress=False, **grid, **job.settings)
@@ -99,29 +119,58 @@ def run(job: Job, keep_paths: bool, threads: int | None) -> Outcome:
         if job.test is not None:
             pairs = zip(paths, job.empty, strict=True)
             judged = np.array([_judge(path, empty, prepared, job) for path, empty in pairs])
-    converged = np.array([is_certified(path["status"].values) for path in paths])
+    converged = np.array([_converged(path) for path in paths])
     error, error_se = (None, None) if judged is None else np.moveaxis(judged, 1, 0)
     return Outcome(paths if keep_paths else [], error, error_se, converged)
 
 
+def _converged(path: xr.Dataset) -> NDArray[np.bool_]:
+    """Which τ have met the tolerance, for all classes."""
+    certified = is_certified(path["status"].values)
+    return np.asarray(certified.reshape(-1, certified.shape[-1]).all(axis=0))
+
+
 def _judge(path: xr.Dataset, empty: NDArray[np.bool_], prepared: Prepared, job: Job) -> Array:
-    """The mean squared errors and their standard errors, (2, taus, r)."""
+    """The mean losses and their standard errors, (2, taus, r)."""
     assert job.test is not None
     X, y = job.test.X, job.test.y
     if job.ridge_nus is None:
-        return _summary(path.nvsd.predict(X).values[:, None], y)
+        return _summary(_losses(path, X, y, job.loss)[:, None])
     support = path["support"].values.astype(bool) & ~empty
+    if not isinstance(job.loss, QuadraticLoss):
+        options = {"support": support, "class_weight": job.class_weight}
+        refit = partial(path.nvsd.debias, job.train.X, job.train.y, **options)
+        refits = (refit(nu=float(nu)) for nu in job.ridge_nus)
+        return _summary(np.stack([_losses(each, X, y, job.loss) for each in refits], axis=1))
     samples, points = prepared.X, (X - prepared.x_mean) / prepared.x_scale
     masks, which = np.unique(support, axis=0, return_inverse=True)
     fits = (fit_ridge(samples, job.train.y, job.kernel, job.ridge_nus, mask) for mask in masks)
-    return np.stack([_summary(fit.predict(points), y) for fit in fits], axis=1)[:, which]
+    losses = (job.loss.pointwise(y, fit.predict(points)) for fit in fits)
+    return np.stack([_summary(each) for each in losses], axis=1)[:, which]
 
 
-def _summary(predictions: Array, y: Array) -> Array:
+def _losses(fits: xr.Dataset, X: Array, y: NDArray[Any], loss: Loss) -> Array:
+    """The loss at held-out rows, (taus, rows); for classes that of their probabilities."""
+    if not loss.of_classes:
+        known = Loss.from_json(fits.attrs["loss"])  # with constants that were taken from y
+        return known.pointwise(y, fits.nvsd.predict(X).values)
+    number = {label: k for k, label in enumerate(classes_of(fits).tolist())}
+    unknown = [label for label in y.tolist() if label not in number]
+    if unknown:
+        raise ValueError(
+            f"held-out rows have the class {unknown[0]!r}, which no row of the fit has; give rows "
+            "of the same classes."
+        )
+    shares = fits.nvsd.probability(X).transpose("tau", "class", "sample").values
+    own = shares[:, [number[label] for label in y.tolist()], np.arange(len(y))]
+    return np.asarray(-np.log(np.maximum(own, TINY)))
+
+
+def _summary(losses: Array) -> Array:
     """Mean loss over the last axis, and its standard error."""
-    losses = SQUARED.pointwise(y, predictions)
-    spread = losses.std(axis=-1, ddof=1) if len(y) > 1 else np.zeros(losses.shape[:-1])
-    return np.stack([losses.mean(axis=-1), spread / np.sqrt(len(y))])
+    m = losses.shape[-1]
+    spread = losses.std(axis=-1, ddof=1) if m > 1 else np.zeros(losses.shape[:-1])
+    return np.stack([losses.mean(axis=-1), spread / np.sqrt(m)])
 
 
 def cv_dataset(
@@ -153,7 +202,7 @@ def cv_dataset(
         "mean_error": error.mean(axis=-1),
         "error_se": _standard_error(error, error_se),
         "tau_value": np.array([[path["tau"] for path in outcome.paths] for outcome in whole]),
-        "n_selected": np.array([[path["n_selected"] for path in o.paths] for o in whole]),
+        "n_selected": np.array([[_n_selected(path) for path in o.paths] for o in whole]),
     }
     if jobs[0].ridge_nus is not None:
         levels = np.array([job.ridge_nus for job in jobs])[:, None, None]
@@ -166,6 +215,12 @@ def cv_dataset(
     kernels = [job.kernel.to_json() for job in jobs[: len(widths)]]
     coords = {"nu": nus, "width": widths, "mu": mus, "kernel": ("width", kernels)}
     return CROSS_VALIDATION.make(shaped, coords, {})
+
+
+def _n_selected(path: xr.Dataset) -> Array:
+    """How many inputs each τ selects, for one class or another."""
+    several = [dim for dim in path["support"].dims if dim not in ("tau", "feature")]
+    return np.asarray(path["support"].any(several).sum("feature").values)
 
 
 def _stack(judged: Sequence[Sequence[Outcome]], name: str) -> Array:

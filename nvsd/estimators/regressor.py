@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Self
 
-import xarray as xr
 from numpy.typing import ArrayLike
 
-from nvsd.data.checks import check_non_negative, is_number
-from nvsd.estimators.base import Data, PathRegressor
+from nvsd.estimators.base import PathRegressor
+from nvsd.estimators.one_tau import OneTau
 from nvsd.kernels import Kernel
-from nvsd.path import nvsd_path
+from nvsd.losses import Loss
 from nvsd.penalties import Groups, Penalty
 
 
-class NVSDRegressor(PathRegressor):
+class NVSDRegressor(PathRegressor, OneTau):
     """The certified path of the paper, at one τ, as a regressor and selector.
 
     To find out which inputs y depends on, use `SelectiveRegressor` or `nvsd.select`. This class is
@@ -42,6 +41,8 @@ class NVSDRegressor(PathRegressor):
         For "group" and "sparse-group": one label per input, or {group: inputs}.
     mu : float
         For "elastic-net" and "sparse-group": the share of the lasso, in [0, 1].
+    loss : {"squared", "huber", "quantile"} or Loss
+        In place of the squares: see `nvsd.losses`.
     nu : float
         ν, the weight of the squared norm.
     debias : bool
@@ -96,6 +97,7 @@ class NVSDRegressor(PathRegressor):
         penalty: str | Penalty = "lasso",
         groups: Groups | None = None,
         mu: float = 0.5,
+        loss: str | Loss = "squared",
         nu: float = 1e-3,
         debias: bool = True,
         refit_nu: float | None = None,
@@ -109,6 +111,7 @@ class NVSDRegressor(PathRegressor):
         self.penalty = penalty
         self.groups = groups
         self.mu = mu
+        self.loss = loss
         self.nu = nu
         self.debias = debias
         self.refit_nu = refit_nu
@@ -129,42 +132,5 @@ class NVSDRegressor(PathRegressor):
         NVSDRegressor
             Itself.
         """
-        data = self._data(X, y)
-        self.kernel_, self.penalty_ = self._kernel(data.X), self._penalty()
-        path = self._path(data)
-        refit_nu = self.nu if self.refit_nu is None else self.refit_nu
-        self._set_fit(path, float(path["tau"][0]), data, check_non_negative("refit_nu", refit_nu))
+        self._fit(self._data(X, y))
         return self
-
-    def _penalty(self) -> Penalty:
-        penalties = self._penalties()
-        if len(penalties) > 1:
-            raise ValueError(
-                f"there are {len(penalties)} values of mu; give one, or use NVSDRegressorCV."
-            )
-        return penalties[0]
-
-    def _path(self, data: Data) -> xr.Dataset:
-        """The path at the one τ; a fraction of τ_max is the end of a grid that starts at τ_max."""
-        grid: dict[str, Any]
-        if self.tau is not None:
-            grid = {"taus": [self.tau]}
-        elif not is_number(self.tau_fraction) or not 0 < self.tau_fraction <= 1:
-            raise ValueError(
-                f"tau_fraction = {self.tau_fraction!r} is not allowed; give a number in (0, 1]."
-            )
-        elif self.tau_fraction == 1:
-            grid = {"n_taus": 1}
-        else:
-            grid = {"n_taus": 2, "tau_ratio": self.tau_fraction}
-        path = nvsd_path(
-            data.rows,
-            kernel=self.kernel_,
-            penalty=self.penalty_,
-            nu=self.nu,
-            standardize=self.standardize,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            **grid,
-        )
-        return path.isel(tau=[-1])

@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 from nvsd.estimators.base import Array, DerivativeSelector
 from nvsd.kernels import Kernel
 from nvsd.losses import Loss
+from nvsd.losses.named import loss_by_name
 from nvsd.penalties import Groups
 from nvsd.selection import select
-from nvsd.selection.targets import loss_of
 
 
 class SelectiveRegressor(DerivativeSelector):
@@ -134,7 +134,7 @@ class SelectiveRegressor(DerivativeSelector):
         SelectiveRegressor
             Itself.
         """
-        loss = loss_of(self.loss)
+        loss = loss_by_name(self.loss)
         if loss is not None and loss.of_classes:
             raise ValueError(f"loss = {loss!r} tells classes apart; use nvsd.SelectiveClassifier.")
         data, held_out = self._data(X, y), self._held_out(validation)

@@ -105,12 +105,15 @@ class Loss(ABC):
         return V
 
     def typical_curvature(self, y: Array | None) -> float:
-        """The second derivative c > 0 of a parabola of the same scale.
-
-        Where the loss is not quadratic, S1 has (c/2n) Σ_i (f_i − t_i)² in its place, with targets
-        t that change. Any c gives the same minimiser; a good one saves iterations.
-        """
+        """The second derivative c > 0 of a parabola of the same scale."""
         return 1.0
+
+    def splitting_curvature(self, y: Array | None) -> float:
+        """That of the parabola which takes the place of the loss in S1, around targets t that move.
+
+        S1 has (c/2n) Σ_i (f_i − t_i)². Any c gives the same minimiser; a good one saves iterations.
+        """
+        return self.typical_curvature(y)
 
     def parabola(self, y: Array, F: Array, width: float = 0.0) -> tuple[Array, Array]:
         """Slope and curvature at f of a parabola in its place, for one step of a fit.

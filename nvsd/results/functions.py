@@ -10,11 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
 from nvsd.data.checks import check_points
-from nvsd.data.classes import classes_from_json
 from nvsd.data.names import take_columns
 from nvsd.representations.base import kinds
 from nvsd.results.order import in_schema_order
-from nvsd.results.schema import NEEDED, PATH, features_of, kernel_of, loss_of, text
+from nvsd.results.schema import NEEDED, PATH, classes_of, features_of, kernel_of, loss_of, text
 from nvsd.ridge import dense
 from nvsd.tolerances import TINY
 
@@ -57,7 +56,7 @@ class StoredFunctions:
         """
         if not loss_of(self._dataset).of_classes:
             raise ValueError("the path is not of classes; use predict.")
-        classes = classes_from_json(self._dataset.attrs["classes"])
+        classes = classes_of(self._dataset)
         odds = self.predict(X_new)
         if "class" in odds.dims:
             each = odds.transpose(..., "class", "sample").copy(data=None)

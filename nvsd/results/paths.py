@@ -9,11 +9,10 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from nvsd.data.classes import classes_to_json
-from nvsd.losses import LossTerm
 from nvsd.penalties import BoundPenalty, Penalty, block_norms
 from nvsd.prepared import Prepared
 from nvsd.representations import Problem
-from nvsd.results.schema import PATH, SHARED, library_version, status_attrs, text, unit_of
+from nvsd.results.schema import PATH, SHARED, library_version, name_loss, status_attrs, text
 from nvsd.solvers import Points, Trace, norm_intervals
 from nvsd.tolerances import TINY, ZERO_NORM
 
@@ -74,21 +73,8 @@ def path_dataset(
     dataset = PATH.make(data, coords, attrs)
     dataset["status"].attrs |= status_attrs()
     if problem.term is not None:
-        _name_loss(dataset, problem.term)
+        name_loss(dataset, problem.term)
     return dataset
-
-
-def _name_loss(dataset: xr.Dataset, term: LossTerm) -> None:
-    """Say which loss it is, where long names and units speak of squares of y."""
-    dataset.attrs["loss"] = term.loss.to_json()
-    if term.classes is not None:
-        dataset.attrs["classes"] = classes_to_json(term.classes)
-        dataset["fitted"].attrs["long_name"] = "fitted log-odds of the second class"
-    dataset["loss"].attrs["long_name"] = f"{term.loss.measure} over the samples"
-    for variable in dataset.variables.values():
-        if "units" in variable.attrs:
-            units = unit_of(variable.attrs.pop("units"), term.loss)
-            variable.attrs |= {"units": units} if units else {}
 
 
 def _variables(

@@ -8,7 +8,9 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from nvsd.results.schema import REFIT, library_version, text
+from nvsd.losses import LossTerm
+from nvsd.results.schema import REFIT, library_version, name_loss, text
+from nvsd.ridge.by_loss import LossRefit
 from nvsd.ridge.dense import KIND, RidgeFit
 
 Array = NDArray[np.float64]
@@ -17,9 +19,7 @@ Array = NDArray[np.float64]
 def ridge_dataset(
     path: xr.Dataset, fits: list[RidgeFit], points: Array, target: Array | None
 ) -> xr.Dataset:
-    """The refits of a path: one kernel ridge for each τ (and μ); on all samples if there is y."""
-    leading = tuple(str(dim) for dim in path["n_selected"].dims)
-    shape = tuple(path.sizes[dim] for dim in leading)
+    """The refits of a path, one for each τ (and μ); of all samples if there is y."""
     support = np.array([fit.features for fit in fits])
     data = {
         "support": support,
@@ -30,12 +30,39 @@ def ridge_dataset(
     if target is not None:
         fitted = np.array([fit.fitted(target)[0] for fit in fits])
         data |= {"loss": fits[0].loss.value(target, fitted), "fitted": fitted}
+    return _of_path(path, data, points, fits[0].mean)
+
+
+def loss_dataset(
+    path: xr.Dataset, fits: list[LossRefit], points: Array, term: LossTerm
+) -> xr.Dataset:
+    """The refits of a path whose loss is not quadratic."""
+    support = np.array([fit.features for fit in fits])
+    fitted = np.array([fit.fitted(term.y)[0] for fit in fits])
+    data = {
+        "support": support,
+        "n_selected": support.sum(axis=1),
+        "ridge_nu": np.array([fit.nus[0] for fit in fits]),
+        "alpha": np.array([fit.alpha[0] for fit in fits]),
+        "intercept": np.array([fit.constants[0] for fit in fits]),
+        "loss": term.mean(fitted),
+        "fitted": fitted,
+    }
+    dataset = _of_path(path, data, points, 0.0)
+    name_loss(dataset, term)
+    return dataset
+
+
+def _of_path(path: xr.Dataset, data: dict[str, Array], points: Array, y_mean: float) -> xr.Dataset:
+    """Variables with a row for each function, in the dimensions of the path."""
+    leading = tuple(str(dim) for dim in path["n_selected"].dims)
+    shape = tuple(path.sizes[dim] for dim in leading)
     shaped = {name: values.reshape((*shape, *values.shape[1:])) for name, values in data.items()}
     constant = {
         "points": points,
         "x_mean": path["x_mean"].values,
         "x_scale": path["x_scale"].values,
-        "y_mean": np.float64(fits[0].mean),
+        "y_mean": np.float64(y_mean),
     }
     names = ("tau", "mu", "feature", "group", "column_number", "kernel")
     coords = {name: path.coords[name] for name in names if name in path.coords}

@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
+from nvsd.data.classes import classes_from_json, classes_to_json
 from nvsd.kernels import Kernel
-from nvsd.losses import SQUARED, Loss
+from nvsd.losses import SQUARED, Loss, LossTerm
 from nvsd.results.variables import Schema, Variable
 from nvsd.solvers.status import Status
 
@@ -28,11 +30,11 @@ _FUNCTION = {
     "x_mean": Variable(("feature",), "subtracted from each input before the kernel"),
     "x_scale": Variable(("feature",), "each input is divided by this before the kernel"),
     "y_mean": Variable((), "mean of y, subtracted before fitting", "y"),
+    "intercept": Variable(("tau",), "constant added to f, not penalised"),
 }
 
 _COORDINATES = {
     "tau": "weight of the penalty",
-    "class": "class, against all others",
     "mu": "elastic net: share of the norms, the rest are squares",
     "nu": "weight of the squared RKHS norm",
     "feature": "input",
@@ -40,7 +42,7 @@ _COORDINATES = {
     "column_number": "number of the input's column in X",
     "sample": "sample",
     "kernel": "kernel, as JSON",
-    "class": "class whose log-odds against the rest these are",
+    "class": "class, against all others",
 }
 
 PATH = Schema(
@@ -61,7 +63,6 @@ PATH = Schema(
         "derivative_norm_held_out": Variable(
             _PER_INPUT, "norm of the partial derivative over rows other than landmarks", "y/x"
         ),
-        "intercept": Variable(("tau",), "constant added to f, not penalised"),
         "explained": Variable(("tau",), "share of the loss of the best constant that f explains"),
         "objective": Variable(("tau",), "loss + tau * penalty + nu * rkhs_norm", "y^2"),
         "penalty": Variable(("tau",), "penalty J of the derivatives"),
@@ -226,7 +227,7 @@ def status_attrs() -> dict[str, str]:
     }
 
 
-def unit_of(unit: str, loss: Loss) -> str:
+def _unit(unit: str, loss: Loss) -> str:
     """The unit of a variable, given for squares of y, with another loss; "" if it has none."""
     if unit == "y^2":
         return loss.unit
@@ -235,10 +236,28 @@ def unit_of(unit: str, loss: Loss) -> str:
     return {"y": "", "y/x": "1/x"}.get(unit, unit)
 
 
+def name_loss(dataset: xr.Dataset, term: LossTerm) -> None:
+    """Say which loss it is, where long names and units speak of squares of y."""
+    dataset.attrs["loss"] = term.loss.to_json()
+    if term.classes is not None:
+        dataset.attrs["classes"] = classes_to_json(term.classes)
+        dataset["fitted"].attrs["long_name"] = "fitted log-odds of the second class"
+    dataset["loss"].attrs["long_name"] = f"{term.loss.measure} over the samples"
+    for variable in dataset.variables.values():
+        if "units" in variable.attrs:
+            units = _unit(variable.attrs.pop("units"), term.loss)
+            variable.attrs |= {"units": units} if units else {}
+
+
 def loss_of(dataset: xr.Dataset) -> Loss:
     """The loss that the Dataset was made with; files of earlier versions do not name it."""
     text = dataset.attrs.get("loss")
     return SQUARED if text is None else Loss.from_json(str(text))
+
+
+def classes_of(dataset: xr.Dataset) -> NDArray[Any]:
+    """The labels, if the loss is of classes."""
+    return classes_from_json(str(dataset.attrs["classes"]))
 
 
 def kernel_of(dataset: xr.Dataset) -> Kernel:

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from nvsd.data.classes import Labels, labels_of
 from nvsd.data.rows import Rows
 from nvsd.data.sources import rows_of
-from nvsd.descriptions import by_name, short_names
 from nvsd.engine.aims import Aim
 from nvsd.losses import Logistic, Loss, QuadraticLoss
+from nvsd.losses.named import loss_by_name
 from nvsd.selection.inputs import JudgedRows, judged_rows
 
 Array = NDArray[np.float64]
@@ -49,21 +49,9 @@ class Target(NamedTuple):
         return judged_rows(rows, validation, cv, seed, self.classes is not None)
 
 
-def loss_names() -> dict[str, type[Loss]]:
-    """The losses that have a short name."""
-    return short_names(Loss)  # type: ignore[type-abstract]
-
-
-def loss_of(loss: Any) -> Loss | None:
-    """The loss that was asked for, by name or itself."""
-    if loss is None or isinstance(loss, Loss):
-        return loss
-    return by_name("loss", loss, loss_names(), "a loss of nvsd.losses, or ")()
-
-
 def target_of(X: Any, y: Any, loss: Any) -> Target:
     """What y is: labels if they are text, booleans or categories, or if the loss is of classes."""
-    found = loss_of(loss)
+    found = loss_by_name(loss)
     if found is None and y is not None and are_labels(y):
         found = Logistic()
     if found is None or isinstance(found, QuadraticLoss):

@@ -19,7 +19,13 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import nvsd
-from nvsd.estimators import NVSDRegressor, NVSDRegressorCV, SelectiveRegressor
+from nvsd.estimators import (
+    NVSDClassifier,
+    NVSDClassifierCV,
+    NVSDRegressor,
+    NVSDRegressorCV,
+    SelectiveRegressor,
+)
 from nvsd.kernels import Gaussian, Linear, Matern52, Polynomial, neighbour_width
 from nvsd.penalties import ElasticNet, GroupLasso, Lasso, SparseGroupLasso
 
@@ -51,6 +57,9 @@ def fresh() -> pd.DataFrame:
     [
         NVSDRegressor(),
         NVSDRegressorCV(kernel="polynomial", **QUICK),
+        NVSDRegressor(loss="huber"),
+        NVSDClassifier(),
+        NVSDClassifierCV(n_taus=3, cv=2, refit_nus=1e-2),
         SelectiveRegressor("eliminate", cv=2),
     ]
 )

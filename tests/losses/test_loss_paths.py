@@ -36,8 +36,9 @@ def test_two_classes_by_any_label_are_the_same_path(sample) -> None:
         other = nvsd.nvsd_path(X, given, kernel=KERNEL, loss=Logistic(), n_taus=5)
         np.testing.assert_array_equal(other.fitted, first.fitted)
     assert json.loads(first.attrs["classes"]) == [False, True]
-    assert json.loads(nvsd.nvsd_path(X, np.where(positive, "yes", "no"), kernel=KERNEL,
-                                     loss=Logistic(), n_taus=2).attrs["classes"]) == ["no", "yes"]  # fmt: skip
+    text = np.where(positive, "yes", "no")
+    named = nvsd.nvsd_path(X, text, kernel=KERNEL, loss=Logistic(), n_taus=2)
+    assert json.loads(named.attrs["classes"]) == ["no", "yes"]
 
 
 def test_probabilities_are_those_of_the_log_odds(sample) -> None:
