@@ -18,9 +18,9 @@ ASV = cd asv_benchmarks && OMP_NUM_THREADS=$(BENCH_THREADS) \
 # Results of the working tree are kept under its last commit.
 ASV_RUN = $(ASV) run --python=same --show-stderr --set-commit-hash "$$(git rev-parse HEAD)"
 # What bench-compare looks at, and how much slower is too slow; ratios to peers are left out.
-BENCH ?= ^(kernels|representations|solver|paths|after|selection)[.].*[.](time|peakmem)_
+BENCH ?= ^(kernels|representations|solver|paths|losses|after|selection)[.].*[.](time|peakmem)_
 FACTOR ?= 1.15
-BENCH_SMALLEST := ^(kernels|representations|solver|paths[.]Path|after|selection)[.].*time_.*30[)]$$
+BENCH_SMALLEST := ^(kernels|representations|solver|paths[.]Path|losses|after|selection)[.].*time_.*30[)]$$
 
 STAMP := $(VENV)/.complete
 DOCS_STAMP := $(VENV)/.complete-docs

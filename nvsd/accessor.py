@@ -16,10 +16,10 @@ from nvsd.data.names import feature_names, take_columns
 from nvsd.data.rows import Rows
 from nvsd.data.sources import rows_of
 from nvsd.kernels import Kernel
-from nvsd.losses import SQUARED, Loss, QuadraticLoss
+from nvsd.losses import QuadraticLoss
 from nvsd.results.functions import StoredFunctions
 from nvsd.results.refits import ridge_dataset
-from nvsd.results.schema import kernel_of
+from nvsd.results.schema import kernel_of, loss_of
 from nvsd.ridge.dense import default_nus, fit_ridge, refuse_large_ridge
 from nvsd.ridge.nystrom import draw_points, fit_nystrom
 
@@ -165,9 +165,8 @@ class PathAccessor(StoredFunctions):
         return rows.scaled(*(self._dataset[name].values for name in ("x_mean", "x_scale")))
 
     def _loss(self) -> QuadraticLoss:
-        """The loss of the path; files of earlier versions do not name it."""
-        text = self._dataset.attrs.get("loss")
-        loss = SQUARED if text is None else Loss.from_json(str(text))
+        """The loss of the path."""
+        loss = loss_of(self._dataset)
         if not isinstance(loss, QuadraticLoss):
             raise ValueError(f"{loss!r} is not quadratic, and kernel ridge needs a quadratic loss.")
         return loss

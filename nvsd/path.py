@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,13 +12,14 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from nvsd.data.checks import check_count, check_flag, is_number
+from nvsd.data.classes import Labels
 from nvsd.kernels import Kernel
 from nvsd.losses import Loss
 from nvsd.penalties import Penalty
 from nvsd.prepared import Prepared, prepare
-from nvsd.results.paths import path_dataset, stack_mu
+from nvsd.results.paths import path_dataset, stack_classes, stack_mu
 from nvsd.solved import Grid, Solved, solve
-from nvsd.solvers import Settings, Status, is_certified
+from nvsd.solvers import Settings, Status, is_certified, tau_grid
 
 
 class ConvergenceWarning(UserWarning):
@@ -50,6 +52,9 @@ def nvsd_path(
 
         (1/n) Σ_i (y_i − f(x_i))² + τ J(f) + ν ‖f‖²
 
+    or, with another loss, (1/n) Σ_i ω_i ℓ(y_i, f(x_i) + c) in place of the squares, with a constant
+    c that is not penalised and weights ω,
+
     where the penalty J acts on the norms ‖∂_a f‖ = ((1/n) Σ_i ∂_a f(x_i)²)^½ of the partial
     derivatives, so that inputs on which f does not depend are switched off.
 
@@ -58,14 +63,17 @@ def nvsd_path(
     X : (n, d) array, memory map, DataFrame, Dask array, iterable of blocks (X, y), or Prepared
         The samples, or the result of `prepare`.
     y : (n,) array, memory map or Dask array
-        The target; leave it out if it comes with the blocks.
+        The target; leave it out if it comes with the blocks. For a loss of classes labels: text,
+        booleans or whole numbers.
     kernel : Kernel, optional
         By default Gaussian; its width is the median distance to the 20 nearest neighbours.
     penalty : Penalty, optional
         One of `nvsd.penalties`; `Lasso()` by default. `ElasticNet(mu=[...])` gives the result a
         dimension mu.
     loss : Loss, optional
-        One of `nvsd.losses`; `Squared()` by default.
+        One of `nvsd.losses`: `Squared()` by default, `Huber()` and `Quantile(q)` for a y with
+        outliers, `Logistic()` for classes. With more than two classes there is one path for each
+        class against all others, and the result has a dimension ``class``.
     nu : float, optional
         Weight of the squared RKHS norm; 1e-3 by default.
     taus : sequence of float, optional
@@ -78,11 +86,13 @@ def nvsd_path(
     tau_ratio : float
         Ratio of the smallest to the largest τ of the automatic grid, in (0, 1).
     tol : float
-        Stop when the duality gap is at most tol times the mean square of the centred y.
+        Stop when the duality gap is at most tol times the mean square of the centred y, or with
+        another loss, times the loss of the best constant.
     max_iter : int
         Largest number of iterations for each τ.
     center : bool
-        Whether to subtract the mean of y first; predictions add it back.
+        Whether to subtract the mean of y first; predictions add it back. With a loss that is not
+        quadratic: whether there is a constant c.
     solver : {"auto", "admm", "dual-gradient"}
         "auto" takes the one that suits the representation.
     quadratic : {"S2", "S1"}
@@ -94,8 +104,8 @@ def nvsd_path(
     progress : bool, optional
         Show a progress bar; by default only in an interactive session on a terminal.
     **preparation
-        Further arguments of `prepare`: standardize, representation, value_points,
-        derivative_points, random_state, s1, max_memory, checkpoint.
+        Further arguments of `prepare`: sample_weight, class_weight, standardize, representation,
+        value_points, derivative_points, random_state, s1, max_memory, checkpoint.
 
     Returns
     -------
@@ -133,10 +143,23 @@ def nvsd_path(
     grid = Grid(taus, n_taus, tau_ratio)
     settings = _settings(tol, max_iter, quadratic)
     trace = check_flag("history", history)
-    solved = solve(prepared, y, penalty, grid, settings, center, solver, trace, progress)
+
+    def path(prepared: Prepared, y: Any, grid: Grid) -> xr.Dataset:
+        solved = solve(prepared, y, penalty, grid, settings, center, solver, trace, progress)
+        return _dataset(prepared, solved)
+
+    labels = prepared.several_classes(y)
+    if labels is not None:
+        return _against_rest(prepared, labels, grid, path)
+    return path(prepared, y, grid)
+
+
+def _dataset(prepared: Prepared, solved: Solved) -> xr.Dataset:
+    """The path as a Dataset, with a dimension mu if there are several."""
     _warn_if_unfinished(solved)
+    tol = solved.settings.tol
     datasets = [
-        path_dataset(prepared, solved.problem, *each, solved.origin, settings.tol)
+        path_dataset(prepared, solved.problem, *each, solved.origin, tol)
         for each in zip(solved.points, solved.penalties, solved.bounds, solved.traces, strict=True)
     ]
     along = solved.penalty.along
@@ -146,6 +169,23 @@ def nvsd_path(
     joined = stack_mu(datasets, shares, solved.penalty)
     several = isinstance(getattr(solved.penalty, along), Sequence)
     return joined if several else joined.isel(mu=0)
+
+
+def _against_rest(
+    prepared: Prepared,
+    labels: Labels,
+    grid: Grid,
+    path: Callable[[Prepared, Any, Grid], xr.Dataset],
+) -> xr.Dataset:
+    """A path for each class against all others, on one grid of τ."""
+    prepared = prepared.weighing(labels)
+    targets = [labels.codes == number for number in range(len(labels.classes))]
+    taus = grid.taus
+    if taus is None:
+        tops = [float(path(prepared, y, replace(grid, n_taus=1)).tau[0]) for y in targets]
+        taus = tau_grid(max(tops), min(tops) * grid.tau_ratio, grid.n_taus)
+    paths = [path(prepared, y, replace(grid, taus=taus)) for y in targets]
+    return stack_classes(paths, labels.classes)
 
 
 def _refuse_fixed(fixed: dict[str, Any]) -> None:
@@ -172,11 +212,12 @@ def _warn_if_unfinished(solved: Solved) -> None:
     worst = max(float(points.gap.max()) for points in solved.points) / solved.problem.scale
     listed = ", ".join(f"{tau:.4g}" for tau in taus[:5]) + (", ..." if len(taus) > 5 else "")
     ended = [Status(value) for value in np.unique(status[unfinished])]
+    scale = solved.loss.scale_name
     why = "; ".join(f"{each.meaning}: {each.remedy}" for each in ended)
     warnings.warn(
-        f"{len(taus)} tau ({listed}) have a gap up to {worst:.1e} of the mean square of y, above "
+        f"{len(taus)} tau ({listed}) have a gap up to {worst:.1e} of the {scale}, above "
         f"tol = {solved.settings.tol:g}, after at most {solved.settings.max_iter} iterations; "
         f"{why}.",
         ConvergenceWarning,
-        stacklevel=3,
+        stacklevel=5,
     )

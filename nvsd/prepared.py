@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,13 +12,22 @@ from numpy.typing import ArrayLike, NDArray
 
 from nvsd.data.checkpoint import Checkpoint
 from nvsd.data.checks import check_flag, check_non_negative, check_positive, check_target
+from nvsd.data.classes import Labels, labels_of
 from nvsd.data.landmarks import Landmarks, Points
 from nvsd.data.rows import ArrayRows, Rows
 from nvsd.data.sources import rows_of
 from nvsd.kernels import Gaussian, Kernel
 from nvsd.kernels.widths import median_distance
 from nvsd.linalg import check_method
-from nvsd.losses import SQUARED, Loss, LossTerm, QuadraticLoss, loss_term, sample_weights
+from nvsd.losses import (
+    SQUARED,
+    Loss,
+    LossTerm,
+    QuadraticLoss,
+    class_weights,
+    loss_term,
+    sample_weights,
+)
 from nvsd.representations import Problem, Representation, Request, choose
 from nvsd.solvers.split import SplitProblem
 from nvsd.tolerances import MEAN_ROUNDING
@@ -83,6 +92,20 @@ class Prepared:
 
     def _own_target(self) -> Any:
         return self.rows.target() if self.labels is None else self.labels
+
+    def several_classes(self, y: Any) -> Labels | None:
+        """The labels, if the loss is of classes and there are more than two."""
+        if not self.loss.of_classes:
+            return None
+        given = self.labels if y is None else y
+        labels = None if given is None else labels_of(given, self.representation.n)
+        return labels if labels is not None and len(labels.classes) > 2 else None
+
+    def weighing(self, labels: Labels) -> Prepared:
+        """The same with the weights of these classes in those of the samples."""
+        each = class_weights(self.class_weight, labels)
+        both = each if self.weights is None else self.weights * each
+        return replace(self, weights=sample_weights(both, len(both)), class_weight=None)
 
     def problem(self, y: ArrayLike | None, center: bool) -> tuple[Problem, float]:
         """The problem for y, or for the y read with X; and the constant subtracted from y."""

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nvsd.data.checks import check_count, check_flag, check_non_negative, is_number
+from nvsd.losses import Loss
 from nvsd.penalties import BoundPenalty, Lasso, Penalty
 from nvsd.prepared import Prepared
 from nvsd.progress import progress_bar
@@ -62,6 +63,7 @@ class Solved:
     """The points of a path, for each penalty that `Penalty.split` gives."""
 
     problem: Problem
+    loss: Loss
     origin: float  # the constant subtracted from y
     settings: Settings
     penalty: Penalty
@@ -95,7 +97,7 @@ def solve(
     taus = grid.values([each.flat for each in solvers])
     n_functions = len(taus) * len(bounds)
     refuse_long_path(n_functions, int(np.prod(problem.shape)), prepared.max_memory)
-    solved = Solved(problem, origin, settings, penalty, penalties, bounds)
+    solved = Solved(problem, prepared.loss, origin, settings, penalty, penalties, bounds)
     with progress_bar(progress, n_functions, "path", "tau") as tick:
         for each in solvers:
             trace = Trace() if history else None

@@ -35,7 +35,8 @@ class Labels(NamedTuple):
 
 def labels_of(y: Any, n: int | None = None) -> Labels:
     """Labels of at least two classes, checked."""
-    values = np.asarray(y)
+    # A list of numbers and text would become text, and labels 1 and "1" the same.
+    values = np.asarray(y) if hasattr(y, "__array__") else np.array(list(y), dtype=object)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim != 1 or (n is not None and len(values) != n):

@@ -7,7 +7,7 @@ from nvsd.losses.huber import Huber
 from nvsd.losses.logistic import Logistic
 from nvsd.losses.quantile import Quantile
 from nvsd.losses.squared import SQUARED, Squared
-from nvsd.losses.term import LossTerm, loss_term, sample_weights
+from nvsd.losses.term import LossTerm, class_weights, loss_term, sample_weights
 
 __all__ = [
     "SQUARED",
@@ -19,6 +19,7 @@ __all__ = [
     "QuadraticLoss",
     "Quantile",
     "Squared",
+    "class_weights",
     "loss_term",
     "sample_weights",
 ]

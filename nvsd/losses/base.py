@@ -29,12 +29,18 @@ class Loss(ABC):
         Name of the class in estimators and on the command line; "" if it has none there.
     measure : str
         Name of its mean over held-out data.
+    unit : str
+        Unit of the loss, if y has the unit y.
+    scale_name : str
+        What tolerances are relative to.
     of_classes : bool
         Whether y tells classes apart: −1 for the first, 1 for the second.
     """
 
     short_name: ClassVar[str] = ""
     measure: ClassVar[str]
+    unit: ClassVar[str] = ""
+    scale_name: ClassVar[str] = "loss of the best constant"
     of_classes: ClassVar[bool] = False
 
     @abstractmethod
@@ -152,6 +158,9 @@ class QuadraticLoss(Loss):
     A = 2νI + (c/n)ΦᵀΦ and b = (c/n)Φᵀy, and its minimiser in the RKHS solves (K + shift I)α = y,
     with residuals y − f = shift α. The constant `origin` is subtracted from y before fitting.
     """
+
+    unit: ClassVar[str] = "y^2"
+    scale_name: ClassVar[str] = "mean square of y"
 
     @property
     @abstractmethod

@@ -32,6 +32,7 @@ class Huber(Loss):
     delta: float | None = None
     short_name: ClassVar[str] = "huber"
     measure: ClassVar[str] = "mean Huber loss"
+    unit: ClassVar[str] = "y^2"
 
     def __post_init__(self) -> None:
         if self.delta is not None:

@@ -31,6 +31,7 @@ class Quantile(Loss):
     q: float = 0.5
     short_name: ClassVar[str] = "quantile"
     measure: ClassVar[str] = "mean quantile loss"
+    unit: ClassVar[str] = "y"
 
     def __post_init__(self) -> None:
         if not is_number(self.q) or not 0 < self.q < 1:

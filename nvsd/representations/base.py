@@ -24,10 +24,10 @@ from numpy.typing import NDArray
 from nvsd.descriptions import concrete
 from nvsd.kernels import Kernel
 from nvsd.linalg import ShiftedSystem
-from nvsd.losses import QuadraticLoss
+from nvsd.losses import LossTerm, QuadraticLoss
 from nvsd.penalties import BoundPenalty, block_norms
 from nvsd.representations.request import Cost, Request, refuse_common
-from nvsd.representations.splitting import Splitting
+from nvsd.representations.splitting import Curves, Splitting
 from nvsd.tolerances import FLAT_POINT
 
 Array = NDArray[np.float64]
@@ -191,12 +191,19 @@ class Problem(ABC):
         The loss of f = 0; (1/n)‖y‖² for the squared loss.
     y : (n,) array or None
         The target, if it was kept.
+    term : LossTerm or None
+        The loss, if S2 takes it: `nvsd.solvers.split`.
     """
 
     representation: Representation
-    quadratic: ClassVar[bool] = True
+    term: LossTerm | None = None
     scale: float
     y: Array | None
+
+    @property
+    def quadratic(self) -> bool:
+        """Whether the loss is part of S1."""
+        return self.term is None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -259,19 +266,9 @@ class Problem(ABC):
         return np.zeros((1, *self.shape))
 
     @property
-    def curve_norms(self) -> Array:
-        """Upper bounds of ‖H_aa‖₂, (d,); see `Representation.curve_norms`."""
-        return self.representation.curve_norms
-
-    @property
-    def curve_floors(self) -> Array:
-        """Upper bounds of the least eigenvalue of H_aa; see `Representation.curve_floors`."""
-        return self.representation.curve_floors
-
-    @property
-    def curve_inverse_norms(self) -> Array:
-        """Upper bounds of ‖(H⁻¹)_aa‖₂, (d,); see `Representation.curve_inverse_norms`."""
-        return self.representation.curve_inverse_norms
+    def curves(self) -> Curves:
+        """What turns a gap into intervals of derivative norms."""
+        return self.representation
 
     @abstractmethod
     def derivatives(self, C: Array) -> Array:

@@ -16,7 +16,7 @@ For dual points v of s and u of z the point that matches them is θ(v, u) = −(
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,25 @@ class Image(NamedTuple):
     C: Array
     s: Array
     z: Array
+
+
+class Curves(Protocol):
+    """How much of a gap can go into derivative norms: see `Representation`."""
+
+    @property
+    def curve_norms(self) -> Array:
+        """Upper bounds of ‖H_aa‖₂, (d,)."""
+        ...
+
+    @property
+    def curve_floors(self) -> Array:
+        """Upper bounds of the least eigenvalue of H_aa, (d,)."""
+        ...
+
+    @property
+    def curve_inverse_norms(self) -> Array:
+        """Upper bounds of ‖(H⁻¹)_aa‖₂, (d,)."""
+        ...
 
 
 class Splitting(ABC):
@@ -66,7 +85,17 @@ class Splitting(ABC):
     @property
     @abstractmethod
     def curve_norms(self) -> Array:
-        """‖Z_aZ_aᵀ‖₂/(2ν), (d,): how much of a gap can go into the norm of ∂_a f."""
+        """‖Z_aZ_aᵀ‖₂/(2ν), (d,): H has A = 2νI, all the curvature that is sure."""
+
+    @property
+    def curve_floors(self) -> Array:
+        """No better than the norms."""
+        return self.curve_norms
+
+    @property
+    def curve_inverse_norms(self) -> Array:
+        """Not known: no input is certified to be off."""
+        return np.full(len(self.curve_norms), np.inf)
 
     @abstractmethod
     def coefficients(self, C: Array, v: Array, u: Array) -> dict[str, Array]:

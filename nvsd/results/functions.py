@@ -7,13 +7,16 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
 
 from nvsd.data.checks import check_points
+from nvsd.data.classes import classes_from_json
 from nvsd.data.names import take_columns
 from nvsd.representations.base import kinds
 from nvsd.results.order import in_schema_order
-from nvsd.results.schema import NEEDED, PATH, features_of, kernel_of
+from nvsd.results.schema import NEEDED, PATH, features_of, kernel_of, loss_of, text
 from nvsd.ridge import dense
+from nvsd.tolerances import TINY
 
 Array = NDArray[np.float64]
 
@@ -39,10 +42,37 @@ class StoredFunctions:
             Dimensions of the path (tau, and mu if there are several) and sample.
         """
         f, _ = self._evaluate(self._scaled(X_new), gradient=False)
+        return self._wrap("prediction", self._with_constant(f), ("sample",))
+
+    def probability(self, X_new: ArrayLike) -> xr.DataArray:
+        """The probability of each class at new points, if the loss is of classes.
+
+        With two classes f is the logarithm of the odds of the second one. With more, each class has
+        an f of its own, against all others, and their probabilities are scaled to the sum 1.
+
+        Returns
+        -------
+        DataArray
+            Dimensions of the path, class and sample.
+        """
+        if not loss_of(self._dataset).of_classes:
+            raise ValueError("the path is not of classes; use predict.")
+        classes = classes_from_json(self._dataset.attrs["classes"])
+        odds = self.predict(X_new)
+        if "class" in odds.dims:
+            each = odds.transpose(..., "class", "sample").copy(data=None)
+            shares = expit(each.values)
+            shares /= np.maximum(shares.sum(axis=-2, keepdims=True), TINY)
+        else:
+            each = odds.expand_dims({"class": text(map(str, classes))}, axis=-2).copy()
+            shares = np.stack([expit(-odds.values), expit(odds.values)], axis=-2)
+        return each.copy(data=shares).rename("probability")
+
+    def _with_constant(self, f: Array) -> Array:
         f = f + float(self._dataset["y_mean"])
         if "intercept" in self._dataset:
             f = f + _Stored(self._dataset, self._leading)["intercept"][:, None]
-        return self._wrap("prediction", f, ("sample",))
+        return np.asarray(f)
 
     def gradient(self, X_new: ArrayLike) -> xr.DataArray:
         """∂_a f at new points, in the units of the samples as given.
@@ -97,7 +127,7 @@ class StoredFunctions:
                 f"the Dataset lacks {missing[0]!r}, so it is not a path; give what nvsd_path or "
                 "debias returned."
             )
-        joined = [dim for dim in self._leading if dim not in ("tau", "mu")]
+        joined = [dim for dim in self._leading if dim not in ("tau", "mu", "class")]
         if joined:
             raise ValueError(
                 f"the Dataset joins several paths along {joined[0]}; take one of them, as in "

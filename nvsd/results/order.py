@@ -25,10 +25,11 @@ def in_schema_order(dataset: xr.Dataset) -> xr.Dataset:
     variables = PATH.variables
     known = {str(name): dataset[name] for name in dataset.data_vars if name in variables}
     for name, array in known.items():
-        for dim in {"tau", "mu"} & set(array.dims) if "tau" not in variables[name].dims else ():
+        shared = "tau" not in variables[name].dims
+        for dim in {"tau", "mu", "class"} & set(array.dims) if shared else ():
             known[name] = array = _repeated(array, dim)
     turned = {
-        name: array.transpose(..., "mu", *variables[name].dims, missing_dims="ignore")
+        name: array.transpose(..., "class", "mu", *variables[name].dims, missing_dims="ignore")
         for name, array in known.items()
     }
     return dataset.assign(turned)

@@ -8,12 +8,14 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from nvsd.data.classes import classes_to_json
+from nvsd.losses import LossTerm
 from nvsd.penalties import BoundPenalty, Penalty, block_norms
 from nvsd.prepared import Prepared
 from nvsd.representations import Problem
-from nvsd.results.schema import PATH, SHARED, library_version, status_attrs, text
+from nvsd.results.schema import PATH, SHARED, library_version, status_attrs, text, unit_of
 from nvsd.solvers import Points, Trace, norm_intervals
-from nvsd.tolerances import ZERO_NORM
+from nvsd.tolerances import TINY, ZERO_NORM
 
 Array = NDArray[np.float64]
 
@@ -71,7 +73,22 @@ def path_dataset(
         data |= {f"history_{name}": values for name, values in trace.columns().items()}
     dataset = PATH.make(data, coords, attrs)
     dataset["status"].attrs |= status_attrs()
+    if problem.term is not None:
+        _name_loss(dataset, problem.term)
     return dataset
+
+
+def _name_loss(dataset: xr.Dataset, term: LossTerm) -> None:
+    """Say which loss it is, where long names and units speak of squares of y."""
+    dataset.attrs["loss"] = term.loss.to_json()
+    if term.classes is not None:
+        dataset.attrs["classes"] = classes_to_json(term.classes)
+        dataset["fitted"].attrs["long_name"] = "fitted log-odds of the second class"
+    dataset["loss"].attrs["long_name"] = f"{term.loss.measure} over the samples"
+    for variable in dataset.variables.values():
+        if "units" in variable.attrs:
+            units = unit_of(variable.attrs.pop("units"), term.loss)
+            variable.attrs |= {"units": units} if units else {}
 
 
 def _variables(
@@ -105,7 +122,7 @@ def _variables(
     if found.fitted is not None and problem.representation.n <= KEEP_FITTED:
         data["fitted"] = found.fitted + y_mean
     if not problem.quadratic:
-        data["explained"] = 1.0 - found.loss / problem.scale
+        data["explained"] = 1.0 - found.loss / max(problem.scale, TINY)
     return data
 
 
@@ -128,20 +145,37 @@ def _norms(
 
 def stack_mu(datasets: list[xr.Dataset], mu: tuple[float, ...], penalty: Penalty) -> xr.Dataset:
     """Several elastic nets on one τ grid as one Dataset with a dimension mu."""
+    result = _stacked(datasets, "mu", np.array(mu))
+    result.attrs |= {"penalty": penalty.to_json()}
+    return result
+
+
+def stack_classes(datasets: list[xr.Dataset], classes: NDArray[Any]) -> xr.Dataset:
+    """One class against the others, for each class: a Dataset with a dimension class."""
+    result = _stacked(datasets, "class", text(str(label) for label in classes))
+    least = min(dataset.attrs["scale"] for dataset in datasets)
+    result.attrs |= {"classes": classes_to_json(classes), "scale": least}
+    if "fitted" in result:
+        result["fitted"].attrs["long_name"] = "fitted log-odds of the class against the others"
+    return result
+
+
+def _stacked(datasets: list[xr.Dataset], dim: str, labels: NDArray[Any]) -> xr.Dataset:
+    """Paths of the same samples on one τ grid, with a further dimension."""
     first = datasets[0]
     shared = first[[name for name in SHARED if name in first]]
     traces = [name for name in map(str, first.data_vars) if name.startswith("history_")]
     apart = [*shared.data_vars, *traces]
     varying = [dataset.drop_vars(apart) for dataset in datasets]
-    attrs = {"long_name": PATH.coordinates["mu"]}
-    index = xr.DataArray(np.array(mu), dims="mu", name="mu", attrs=attrs)
+    attrs = {"long_name": PATH.coordinates[dim]}
+    index = xr.DataArray(labels, dims=dim, name=dim, attrs=attrs)
     joined = xr.concat(varying, dim=index, coords="minimal", compat="override", join="exact")
     result = joined.merge(shared)
     if traces:
         columns = {name: np.concatenate([d[name].values for d in datasets]) for name in traces}
         sizes = [dataset.sizes["step"] for dataset in datasets]
-        columns["history_mu"] = np.repeat(mu, sizes)
+        columns[f"history_{dim}"] = np.repeat(labels, sizes)
         history = PATH.make(columns, {}, {})
         result = result.merge(history)
-    result.attrs = first.attrs | {"penalty": penalty.to_json()}
+    result.attrs = dict(first.attrs)
     return result

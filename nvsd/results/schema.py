@@ -9,6 +9,7 @@ import numpy as np
 import xarray as xr
 
 from nvsd.kernels import Kernel
+from nvsd.losses import SQUARED, Loss
 from nvsd.results.variables import Schema, Variable
 from nvsd.solvers.status import Status
 
@@ -31,6 +32,7 @@ _FUNCTION = {
 
 _COORDINATES = {
     "tau": "weight of the penalty",
+    "class": "class, against all others",
     "mu": "elastic net: share of the norms, the rest are squares",
     "nu": "weight of the squared RKHS norm",
     "feature": "input",
@@ -82,6 +84,7 @@ PATH = Schema(
         ),
         "history_tau": Variable(("step",), "tau of this row of the history"),
         "history_mu": Variable(("step",), "mu of this row of the history"),
+        "history_class": Variable(("step",), "class of this row of the history"),
         "history_iteration": Variable(("step",), "iteration"),
         "history_gap": Variable(("step",), "duality gap after the iteration", "y^2"),
         "history_primal_residual": Variable(("step",), "norm of Z theta - phi", "y/x"),
@@ -221,6 +224,21 @@ def status_attrs() -> dict[str, str]:
         "flag_values": " ".join(str(int(status)) for status in Status),
         "flag_meanings": " ".join(status.name.lower() for status in Status),
     }
+
+
+def unit_of(unit: str, loss: Loss) -> str:
+    """The unit of a variable, given for squares of y, with another loss; "" if it has none."""
+    if unit == "y^2":
+        return loss.unit
+    if not loss.of_classes:
+        return unit
+    return {"y": "", "y/x": "1/x"}.get(unit, unit)
+
+
+def loss_of(dataset: xr.Dataset) -> Loss:
+    """The loss that the Dataset was made with; files of earlier versions do not name it."""
+    text = dataset.attrs.get("loss")
+    return SQUARED if text is None else Loss.from_json(str(text))
 
 
 def kernel_of(dataset: xr.Dataset) -> Kernel:

@@ -148,10 +148,11 @@ def _from_tau_max_on(solver: Solver, taus: Array, trace: Trace | None) -> Points
     doubtful = np.flatnonzero((known.gap > solver.limit) & ~exact)
     if not len(doubtful):
         return known
-    # Iterations do not help against rounding, so there are few. In the other case later τ start
-    # from their result.
-    few = replace(settings, max_iter=min(settings.max_iter, FLAT_ITER))
-    short = type(solver)(problem, solver.penalty, flat, few) if direct else solver
+    # Iterations do not help against rounding, so there are few. Where nothing is factorised, later
+    # τ start from their result.
+    few = replace(settings, max_iter=min(settings.max_iter, FLAT_ITER)) if direct else settings
+    factorises = problem.representation.factorises
+    short = type(solver)(problem, solver.penalty, flat, few) if factorises else solver
     own = None if trace is None else Trace()
     state = short.beyond(known.tau[doubtful], known.u[doubtful])
     tried = solve_batch(short, state, trace=own)

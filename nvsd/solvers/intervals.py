@@ -49,7 +49,7 @@ def norm_intervals(
     """
     R, tau = block_norms(problem.inputs(points.u)), points.tau[:, None]
     gap = _safe_gap(problem, penalty, points, R)[:, None]
-    h = problem.curve_norms
+    h = problem.curves.curve_norms
     with np.errstate(divide="ignore", invalid="ignore"):
         width = np.sqrt(2.0 * gap * h / (1.0 + 2.0 * tau * penalty.ridge * h))
         above = gap / penalty.slack(R, tau[:, 0])
@@ -69,10 +69,10 @@ def _safe_gap(problem: Problem, penalty: BoundPenalty, points: Points, R: Array)
 def _off(problem: Problem, penalty: BoundPenalty, tau: Array, R: Array, gap: Array) -> Mask:
     """Which u*_a are surely inside their balls."""
     # Where even the inverse of H_aa is too large for a proof, H need not be inverted.
-    least = 1.0 / np.maximum(problem.curve_floors, TINY)
+    least = 1.0 / np.maximum(problem.curves.curve_floors, TINY)
     if not penalty.inside(R + np.sqrt(2.0 * gap * least), tau[:, 0]).any():
         return np.zeros(R.shape, dtype=bool)
-    inverse = problem.curve_inverse_norms
+    inverse = problem.curves.curve_inverse_norms
     if not np.isfinite(inverse).all():
         return np.zeros(R.shape, dtype=bool)
     return penalty.inside(R + np.sqrt(2.0 * gap * inverse), tau[:, 0])

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from nvsd.losses import LossTerm
 from nvsd.penalties import BoundPenalty
 from nvsd.representations.base import FLAT_KAPPA, Problem, Representation, Solution
-from nvsd.representations.splitting import Image
+from nvsd.representations.splitting import Curves, Image
 from nvsd.solvers.anderson import Anderson
 
 Array = NDArray[np.float64]
@@ -46,7 +46,7 @@ class End(NamedTuple):
 class SplitProblem(Problem):
     """A representation with a loss that S2 takes; C are the coefficients of its splitting."""
 
-    quadratic = False
+    term: LossTerm
 
     def __init__(self, representation: Representation, term: LossTerm) -> None:
         self.representation, self.term = representation, term
@@ -170,14 +170,9 @@ class SplitProblem(Problem):
         )
 
     @property
-    def curve_norms(self) -> Array:
-        """With A = 2νI, all that the loss is sure to leave."""
-        return self.splitting.curve_norms
-
-    @property
-    def curve_inverse_norms(self) -> Array:
-        """Not known: no input is certified to be off."""
-        return np.full(self.representation.shape[0], np.inf)
+    def curves(self) -> Curves:
+        """Those of the splitting."""
+        return self.splitting
 
 
 def _stacked(s: Array, z: Array) -> Array:
