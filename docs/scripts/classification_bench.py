@@ -1,6 +1,7 @@
 """`nvsd.select` on classes beside other methods; a later run goes on from the file.
 
     python docs/scripts/classification_bench.py --methods ours,rf,lgbm --seeds 3
+    python docs/scripts/classification_bench.py --noise --seeds 10
     python docs/scripts/classification_bench.py --show
 
 One JSON line for each (cell, seed, method): the share of the k true inputs among the first k, the
@@ -29,6 +30,8 @@ from machine import commit, processor, today, versions
 from sklearn.metrics import log_loss, roc_auc_score
 from threadpoolctl import threadpool_limits
 
+import nvsd
+
 RESULTS = Path(__file__).parents[1] / "classification"
 FIRST_SEED = 7000  # no seed that constants were tuned with
 LEAST = 1e-3  # probability
@@ -47,6 +50,14 @@ CELLS = [
     *(Cell(kind, n, m) for kind in RINGS for n in (250, 500, 1000) for m in (32, 128)),
     *(Cell(kind, 100, d) for kind in ("orange", "xor4") for d in (10, 100)),
     Cell("cancer", 400, 100),
+]
+
+# Rows, inputs, and the shares of the classes.
+NOISE = [
+    (n, d, *shares)
+    for n in (50, 100, 200)
+    for d in (10, 50)
+    for shares in ((0.5, 0.5), (0.85, 0.15), (0.4, 0.3, 0.3))
 ]
 
 
@@ -136,17 +147,38 @@ def show(path: Path) -> None:
             print(f"{cell.kind:12}{cell.n:6}{cell.d:6}{len(values[0]):10}{cells}")
 
 
+def on_noise(path: Path, seeds: int) -> None:
+    """How many inputs are selected where labels have nothing to do with them."""
+    done = {(*row["cell"], row["seed"]) for row in read(path)}
+    for seed in range(FIRST_SEED, FIRST_SEED + seeds):
+        for n, d, *shares in NOISE:
+            if (n, d, *shares, seed) in done:
+                continue
+            rng = np.random.default_rng([seed, n, d, len(shares)])
+            X, y = rng.standard_normal((n, d)), rng.choice(len(shares), n, p=shares)
+            with threadpool_limits(1):
+                found = nvsd.select(X, np.array([f"class {k}" for k in y]), progress=False)
+            row = {"cell": (n, d, *shares), "seed": seed, "selected": len(found.selected)}
+            with path.open("a") as file:
+                print(json.dumps(row), file=file, flush=True)
+    rows = [row["selected"] > 0 for row in read(path)]
+    print(f"something selected in {sum(rows)} of {len(rows)} runs")
+
+
 def main() -> None:
     """Run what is missing, or show what is there."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--methods", default=",".join(PEERS), help=f"some of {','.join(PEERS)}")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--show", action="store_true")
+    parser.add_argument("--noise", action="store_true", help="labels without a pattern")
     parser.add_argument("--out", type=Path, default=RESULTS / "peers.jsonl")
     options = parser.parse_args()
     if options.show:
         return show(options.out)
     options.out.parent.mkdir(exist_ok=True)
+    if options.noise:
+        return on_noise(options.out.with_name("noise.jsonl"), options.seeds)
     signed = set()
     for cell, seed, method in todo(options):
         if method not in signed:

@@ -22,6 +22,7 @@ from nvsd.losses import Loss
 from nvsd.penalties import Groups, Penalty
 from nvsd.progress import progress_bar
 from nvsd.selection.candidates import Candidate, Method, judge
+from nvsd.selection.classes import ClassSelection
 from nvsd.selection.engine import (
     METHOD,
     RULES,
@@ -45,7 +46,7 @@ from nvsd.selection.targets import target_of
 from nvsd.selection.task import Task
 from nvsd.selection.widths import with_widths
 
-__all__ = ["METHODS", "Refit", "Selection", "select"]
+__all__ = ["METHODS", "ClassSelection", "Refit", "Selection", "select"]
 
 POOL_RULES = ("clear", "1se")  # rules that the default method does not have
 NU = 1e-3  # ν of the path; the default method has no path

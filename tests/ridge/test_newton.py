@@ -130,6 +130,20 @@ def test_left_out_predictions_are_those_of_refits(
         assert np.mean(loss.pointwise(y, found.fitted)) < 0.8 * brute
 
 
+@pytest.mark.parametrize("loss", [Huber(0.3), Quantile(0.7)], ids=lambda loss: type(loss).__name__)
+def test_squares_that_are_reweighted_lie_above_the_loss(loss: Loss) -> None:
+    """They touch it where they are made, so that a step cannot raise the objective."""
+    y, grid = np.zeros(1), np.linspace(-3, 3, 61)
+    for at in (-2.0, -0.2, 0.1, 1.5):
+        g, h = (float(part[0]) for part in loss.parabola(y, np.array([at]), 1e-9))
+        value = float(loss.pointwise(y, np.array([at]))[0])
+        parabola = value + g * (grid - at) + 0.5 * h * (grid - at) ** 2
+        assert (parabola >= loss.pointwise(y, grid) - 1e-12).all()
+        assert g == pytest.approx(float(loss.gradient(y, np.array([at]))[0]), abs=1e-6)
+    _, h = loss.parabola(y, np.zeros(1), 0.1)
+    assert np.isfinite(h).all()
+
+
 def test_several_nu_are_the_fits_one_by_one() -> None:
     K, y = problem(Logistic())
     whole = LossProblem(Features.of_kernel(K).Phi, y, Logistic(), tol=1e-13)

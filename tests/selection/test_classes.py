@@ -146,7 +146,8 @@ def test_three_classes(tmp_path) -> None:
     assert found.classes.tolist() == [3, 5, 9]
     X, y = three(2000, 1)
     P = found.predict_proba(X)
-    assert metrics.log_loss(y, P) == pytest.approx(found.score, abs=0.1)
+    assert metrics.log_loss(y, P) == pytest.approx(found.score, abs=0.15)
+    assert metrics.log_loss(y, P) < 0.8  # known odds have .67, shares 1.1
     assert found.quality["auc"] == pytest.approx(
         metrics.roc_auc_score(y, P, multi_class="ovr"), abs=0.06
     )
@@ -220,7 +221,7 @@ def test_separable_classes_have_sensible_log_losses() -> None:
 
 def test_groups_keep_k_validation_and_splitters() -> None:
     X, y = sample(120, 4)
-    grouped = nvsd.select(X, y, groups=list("uuvvww"), cv=3, progress=False)
+    grouped = nvsd.select(*sample(250), groups=list("uuvvww"), cv=3, progress=False)
     assert grouped.support.tolist() == [True, True, True, True, False, False]
     exact = nvsd.select(X, y, keep=["f"], k=3, cv=StratifiedKFold(3), progress=False)
     assert exact.support.sum() == 3
