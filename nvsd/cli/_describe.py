@@ -69,7 +69,9 @@ def tau_rows(path: xr.Dataset) -> list[Row]:
     for i, tau in enumerate(path["tau"].values):
         row: Row = {"tau": float(tau), "n_selected": int(path["n_selected"][i])}
         if "loss" in path and scale > 0:
-            row["training_R2"] = 1 - float(path["loss"][i]) / scale
+            # Of the squares it is the usual R2.
+            name = "explained" if "explained" in path else "training_R2"
+            row[name] = 1 - float(path["loss"][i]) / scale
             row["relative_gap"] = float(path["gap"][i]) / scale
         rows.append(row)
     return rows

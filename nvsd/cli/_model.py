@@ -32,6 +32,11 @@ class Data(NamedTuple):
     groups: list[str] | None
 
 
+def holds_labels(loss: str | None) -> bool | None:
+    """Whether the target holds labels of classes; None: if it looks like it."""
+    return {None: None, "logistic": True}.get(loss, False)
+
+
 def load(options: Namespace, labels: bool | None = False) -> Data:
     """The table and the groups that the options name."""
     X, y = load_table(options, options.data, labels=labels)

@@ -64,6 +64,11 @@ def _path(parser: argparse.ArgumentParser) -> None:
         "--tau-ratio", type=float, default=1e-3, metavar="R", help="smallest / largest tau (0.001)"
     )
     grid.add_argument("--taus", metavar="T,T,...", help="the grid itself, instead of these two")
+    grid.add_argument(
+        "--loss", choices=LOSSES,
+        help="logistic for two classes, which a target of text, or of true and false, has by "
+        "itself; huber or quantile (the median) if y has outliers",
+    )  # fmt: skip
     grid.add_argument("--tol", type=float, default=1e-6, help="largest relative gap (1e-6)")
     grid.add_argument(
         "--max-iter", type=int, default=5000, metavar="N", help="iterations for each tau (5000)"

@@ -11,6 +11,7 @@ from pandas import isna
 from nvsd.cli._answer import Answer
 from nvsd.cli._model import (
     check_outputs,
+    holds_labels,
     load,
     load_table,
     make_kernel,
@@ -30,15 +31,13 @@ from nvsd.selection.targets import are_labels
 MODEL = (
     "kernel", "width", "degree", "offset", "penalty", "mu", "rho", "widths", "value_points"
 )  # fmt: skip
-# Whether the target holds labels; None: if it looks like it.
-LABELS = {None: None, "logistic": True}
 
 
 def run(options: Namespace) -> None:
     """Select, write the requested files, print the result."""
     widths = numbers(options, "widths")
     check_outputs(options, netcdf=("out", "history"), figures=("plot",))
-    X, y, groups = load(options, LABELS.get(options.loss, False))
+    X, y, groups = load(options, holds_labels(options.loss))
     classes = options.loss == "logistic" or are_labels(y)
     if options.loss is None and not classes and set(np.unique(y)) == {0, 1}:
         say(

@@ -121,3 +121,22 @@ def test_what_does_not_fit_is_refused(folder: Path, capsys: pytest.CaptureFixtur
     assert "not a number" in complaint(capsys, 1, "path", data, "--target", "kind")
     squares = complaint(capsys, 1, "select", data, "--target", "kind", "--loss", "squared")
     assert "not a number" in squares
+
+
+def test_a_path_of_two_classes_says_what_f_is(tmp_path, capsys) -> None:
+    table = tmp_path / "data.csv"
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 2))
+    labels = np.where(X[:, 0] > 0, "yes", "no")
+    rows = [f"{a},{b},{label}" for (a, b), label in zip(X, labels, strict=True)]
+    table.write_text("a,b,state\n" + "\n".join(rows))
+    out = tmp_path / "path.nc"
+    assert main(["path", str(table), "--target", "state", "--n-taus", "4", "--out", str(out)]) == 0
+    shown = capsys.readouterr()
+    assert "f is the log-odds of yes against no" in shown.err
+    assert "explained" in shown.out
+    assert "R2" not in shown.out
+    three = table.read_text().replace("yes", "maybe", 3)
+    table.write_text(three)
+    assert main(["path", str(table), "--target", "state"]) != 0
+    assert "3 classes, and nvsd path takes two" in capsys.readouterr().err
