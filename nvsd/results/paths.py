@@ -105,7 +105,8 @@ def _variables(
     if found.fitted is not None and problem.representation.n <= KEEP_FITTED:
         data["fitted"] = found.fitted + y_mean
     if not problem.quadratic:
-        data["explained"] = 1.0 - found.loss / problem.scale
+        # A constant y, with a loss of zero, is explained.
+        data["explained"] = 1.0 - found.loss / (problem.scale or 1.0)
     return data
 
 
