@@ -29,6 +29,12 @@ VARIABLES: dict[str, tuple[str, tuple[str, ...], str]] = {
     "beta": ("beta", ("feature", "sample"), "coefficients of the kernel's derivatives"),
     "fitted": ("fitted", ("sample",), "f at the sample plus the mean of y"),
 }
+# What another loss has in place of the mean.
+CONSTANT: dict[str, tuple[str, tuple[str, ...], str]] = {
+    "loss": ("loss", (), "mean loss"),
+    "fitted": ("fitted", ("sample",), "f at the sample plus the constant"),
+    "intercept": ("intercept", (), "constant beside f"),
+}
 
 
 def path(
@@ -54,7 +60,7 @@ def path(
         An input is in the support if its derivative norm is above this fraction of the largest norm
         of the ridge solution (τ = 0): an interior point method never returns exact zeros.
     **settings
-        As for `reference.Problem`.
+        As for `reference.Problem`: loss, sample_weight, form, ...
     """
     if isinstance(penalty, ElasticNet) and isinstance(penalty.mu, Sequence):
         common = {"kernel": kernel, "nu": nu, "taus": taus, "threshold": threshold} | settings
@@ -63,18 +69,19 @@ def path(
     check_not_negative(taus[-1], "the smallest tau")
     problem = Problem(X, y, kernel=kernel, penalty=penalty, nu=nu, **settings)
     solutions = [problem.solve(float(tau)) for tau in taus]
-    return _dataset(problem.objective, penalty, taus, solutions, threshold)
+    ridge = _ridge_norm(problem)
+    return _dataset(problem.objective, penalty, taus, solutions, threshold * ridge)
 
 
 def _dataset(
-    o: Objective, penalty: Penalty, taus: Array, solutions: list[Solution], threshold: float
+    o: Objective, penalty: Penalty, taus: Array, solutions: list[Solution], smallest: float
 ) -> xr.Dataset:
     """The schema shared with ``nvsd``: dims tau, feature and sample, a long_name on everything."""
     data: dict[str, Any] = {}
-    for name, (field, dims, text) in VARIABLES.items():
+    for name, (field, dims, text) in (VARIABLES | (CONSTANT if o.loss.free else {})).items():
         values = np.array([getattr(s, field) for s in solutions])
         data[name] = ("tau", *dims), values, {"long_name": text}
-    support = data["derivative_norm"][1] > threshold * _ridge_norm(o)
+    support = data["derivative_norm"][1] > smallest
     data["support"] = ("tau", "feature"), support, {"long_name": "input is selected"}
     data["n_selected"] = "tau", support.sum(axis=1), {"long_name": "number of selected inputs"}
     coords: dict[str, Any] = {
@@ -89,8 +96,11 @@ def _dataset(
     return xr.Dataset(data, coords)
 
 
-def _ridge_norm(o: Objective) -> float:
-    """The largest derivative norm at τ = 0, where α solves (K + nνI)α = y and β = 0."""
+def _ridge_norm(problem: Problem) -> float:
+    """The largest derivative norm at τ = 0; for squares α solves (K + nνI)α = y, and β = 0."""
+    o = problem.objective
+    if not problem.squared or (o.weights != 1).any():
+        return float(problem.solve(0.0).derivative_norm.max())
     alpha = np.linalg.lstsq(o.K + o.n * o.nu * np.eye(o.n), o.y)[0]
     norms = np.linalg.norm((o.D @ alpha).reshape(o.d, o.n), axis=1)
     return float(norms.max() / np.sqrt(o.n))

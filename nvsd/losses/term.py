@@ -20,12 +20,13 @@ from nvsd.data.checks import check_positive, check_target
 from nvsd.data.classes import Labels, two_labels_of
 from nvsd.losses.base import Loss
 from nvsd.losses.roots import increasing_root
-from nvsd.tolerances import TINY
+from nvsd.tolerances import EPS, MEAN_ROUNDING, TINY
 
 Array = NDArray[np.float64]
 
 # Mean of the slopes v_i over that of their sizes that counts as zero; `feasible` takes it off.
 UNBALANCED = 1e-13
+INSIDE = 1.0 - 8 * EPS  # so that v_i is still in its domain after a few roundings
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +119,7 @@ class LossTerm:
         0 is in the domain of every ℓ*, so the positive v_i, or the negative ones, may shrink.
         """
         per_sample = self.weights / self.n
-        V = per_sample * self.loss.feasible(self.y, V / per_sample)
+        V = INSIDE * per_sample * self.loss.feasible(self.y, V / per_sample)
         if not self.free:
             return V
         plus, minus = np.maximum(V, 0.0), np.maximum(-V, 0.0)
@@ -144,6 +145,8 @@ def loss_term(
     total = np.ones(n) if weights is None else weights
     if not loss.of_classes:
         target = check_target(y, n)
+        if free and np.ptp(target) <= MEAN_ROUNDING * np.abs(target).max():
+            target = np.full_like(target, target[0])  # y is constant, up to rounding
         return LossTerm(loss.bound(target), target, total, free)
     labels = two_labels_of(y, n)
     total = total * class_weights(class_weight, labels)

@@ -172,7 +172,9 @@ class BoundPenalty:
         if unpenalised.any():
             U = np.where(unpenalised[:, None], 0.0, U)
         gauge = np.maximum(self.gauge(block_norms(U)), tau)
-        return U * (tau / gauge)[:, None, None]
+        # At τ = 0 only u = 0 is in the domain.
+        ratio = np.divide(tau, gauge, out=np.zeros_like(gauge), where=gauge > 0)
+        return np.asarray(U * ratio[:, None, None])
 
     @cached_property
     def _total_weights(self) -> Array:

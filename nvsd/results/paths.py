@@ -14,7 +14,7 @@ from nvsd.prepared import Prepared
 from nvsd.representations import Problem
 from nvsd.results.schema import PATH, SHARED, library_version, name_loss, status_attrs, text
 from nvsd.solvers import Points, Trace, norm_intervals
-from nvsd.tolerances import TINY, ZERO_NORM
+from nvsd.tolerances import ZERO_NORM
 
 Array = NDArray[np.float64]
 
@@ -108,7 +108,8 @@ def _variables(
     if found.fitted is not None and problem.representation.n <= KEEP_FITTED:
         data["fitted"] = found.fitted + y_mean
     if not problem.quadratic:
-        data["explained"] = 1.0 - found.loss / max(problem.scale, TINY)
+        # A constant y, with a loss of zero, is explained.
+        data["explained"] = 1.0 - found.loss / (problem.scale or 1.0)
     return data
 
 

@@ -164,8 +164,11 @@ class ADMM(Solver):
         return np.asarray(gap <= self.limit)
 
     def learn(self, state: State, rows: Mask) -> None:
-        """The solution of the largest τ is the neighbour of the next batch."""
-        for row in np.flatnonzero(rows):
+        """The solution of the largest τ is the neighbour of the next batch.
+
+        Below τ_max, that is: the line to the flat point starts there.
+        """
+        for row in np.flatnonzero(rows & (state.tau < self.flat.tau_max)):
             if self.neighbour is None or state.tau[row] > self.neighbour[0]:
                 self.neighbour = float(state.tau[row]), state.phi[row], state.u[row]
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from nvsd.losses import LossTerm
 from nvsd.penalties import BoundPenalty
-from nvsd.representations.base import FLAT_KAPPA, Problem, Representation, Solution
+from nvsd.representations.base import FLAT_ROUNDS, Problem, Representation, Solution
 from nvsd.representations.splitting import Curves, Image
 from nvsd.solvers.anderson import Anderson
 
@@ -33,14 +33,17 @@ MEMORY = 8  # steps that Anderson's acceleration uses
 # driver goes on from there if tol asks for more.
 END_GAP = 1e-9
 END_ITER = 2000  # largest number of iterations at an end
-PATIENCE = 50  # iterations without a smaller gap, after which the rest is rounding
+# Iterations without a smaller gap, after which the rest is rounding; more while the gap is rough,
+# for with a small ν it may grow for long before it falls.
+PATIENCE, MORE_PATIENCE, ROUGH_GAP = 50, 200, 1e-6
 
 
 class End(NamedTuple):
-    """A solution at an end of the path, and its dual point (1, 1 + d, n)."""
+    """A solution at an end of the path, its dual point (1, 1 + d, n), and its gap."""
 
     image: Image
     u: Array
+    gap: float
 
 
 class SplitProblem(Problem):
@@ -124,21 +127,31 @@ class SplitProblem(Problem):
 
     @cached_property
     def _flat(self) -> End:
-        """By the method of multipliers for the constraint."""
-        kappa = np.array([FLAT_KAPPA * self.representation.system.kappa_unit])
-        u = np.zeros((1, *self.representation.shape))
+        """By the method of multipliers for the constraint, with the κ of a quadratic loss."""
+        ends: list[End] = []
+        for size, _ in FLAT_ROUNDS:
+            ends.append(self._end(self._flat_step(size * self.representation.system.kappa_unit)))
+            if ends[-1].gap <= ROUGH_GAP * self.scale:
+                break
+        return min(ends, key=lambda end: end.gap)
+
+    def _flat_step(self, size: float) -> Callable[[Array], tuple[Image, Array]]:
+        kappa, u = np.array([size]), np.zeros((1, *self.representation.shape))
 
         def step(T: Array) -> tuple[Image, Array]:
             image = self.splitting.s1(T, -u / kappa, kappa)
             u[...] += kappa * image.z
             return image, u
 
-        return self._end(step)
+        return step
 
     def _end(self, s1: Callable[[Array], tuple[Image, Array]]) -> End:
         """The fixed point of S1 and S2 on s alone; S1 also gives the multiplier of its Zθ."""
         term, kappa, nu = self.term, self.splitting.kappa, self.representation.nu
         v = term.at_constant()
+        if not self.scale:  # y is constant: f = 0 is exact, and nothing is small beside the scale
+            u = np.zeros((1, *self.shape))
+            return End(self.splitting.image(self.splitting.match(v, u[:, 1:])), u, 0.0)
         w, history = v / kappa, Anderson(v.shape, MEMORY)
         best, least, since = None, np.inf, 0
         for _ in range(END_ITER):
@@ -150,8 +163,9 @@ class SplitProblem(Problem):
             gap = term.fenchel_gap(image.s, v) + nu * self.splitting.square_norm(step)
             since += 1
             if gap[0] < least:
-                best, least, since = End(image, _stacked(v, u)), float(gap[0]), 0
-            if least <= END_GAP * self.scale or since > PATIENCE:
+                best, least, since = End(image, _stacked(v, u), float(gap[0])), float(gap[0]), 0
+            patience = PATIENCE if least <= ROUGH_GAP * self.scale else MORE_PATIENCE
+            if least <= END_GAP * self.scale or since > patience:
                 break
             w = history.extrapolate(w, w_next)
         assert best is not None

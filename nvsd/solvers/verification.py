@@ -50,7 +50,8 @@ def verified(
     if not problem.representation.nu:
         X = None  # the coefficients have least norm, and there is no ν to compare rounding with
     if X is not None and not problem.quadratic:
-        gap = np.maximum(gap, _split_gap(points, problem, penalty, kernel, X))
+        second = _split_gap(points, problem, penalty, kernel, X)
+        gap = np.where(second > gap + GAP_ROUNDING * problem.scale, second, gap)
     elif X is not None and _doubtful(kernel, X, problem.representation.nu):
         second, rounding = _second_gap(points, problem, penalty, kernel, X)
         differs = second > gap + GAP_ROUNDING * problem.scale

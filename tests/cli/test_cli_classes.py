@@ -131,12 +131,11 @@ def test_a_path_of_two_classes_says_what_f_is(tmp_path, capsys) -> None:
     rows = [f"{a},{b},{label}" for (a, b), label in zip(X, labels, strict=True)]
     table.write_text("a,b,state\n" + "\n".join(rows))
     out = tmp_path / "path.nc"
-    assert main(["path", str(table), "--target", "state", "--n-taus", "4", "--out", str(out)]) == 0
-    shown = capsys.readouterr()
-    assert "f is the log-odds of yes against no" in shown.err
-    assert "explained" in shown.out
-    assert "R2" not in shown.out
-    three = table.read_text().replace("yes", "maybe", 3)
-    table.write_text(three)
-    assert main(["path", str(table), "--target", "state"]) != 0
-    assert "3 classes, and nvsd path takes two" in capsys.readouterr().err
+    path = ["path", str(table), "--target", "state", "--n-taus", "4"]
+    code, shown, notes = run(capsys, *path, "--out", str(out))
+    assert code == 0
+    assert "f is the log-odds of yes against no" in notes
+    assert "explained" in shown
+    assert "R2" not in shown
+    table.write_text(table.read_text().replace("yes", "maybe", 3))
+    assert "3 classes, and nvsd path takes two" in complaint(capsys, 2, *path)

@@ -108,6 +108,21 @@ def test_a_new_loss_is_found(sample: tuple) -> None:
         assert Loss.from_json(path.attrs["loss"]) == kind(0.4)
 
 
+def test_a_new_loss_that_is_not_quadratic_is_found(sample: tuple) -> None:
+    kind = names_of("loss")["LogCosh"]
+    assert short_names(Loss)["log-cosh"] is kind
+    X, y = sample
+    weights = np.linspace(0.5, 2.0, len(y))
+    for name, representation in kinds().items():
+        if not representation.splits or name == "monomial":
+            continue
+        path = nvsd.nvsd_path(
+            X, y, loss=kind(), n_taus=3, representation=name, sample_weight=weights
+        )
+        assert (path.gap <= 1e-6 * path.attrs["scale"]).all(), name
+        assert Loss.from_json(path.attrs["loss"]) == kind()
+
+
 def test_a_new_representation_is_found(sample: tuple) -> None:
     kind = names_of("representation")["LinearSpace"]
     X, y = sample
