@@ -130,8 +130,7 @@ class LossTerm:
     def fenchel_gap(self, S: Array, V: Array) -> Array:
         """L(s) + L*(v) − vᵀs ≥ 0 for v of `feasible`: a sum of n terms, none of them negative."""
         F, per_sample = S + self.constant(S), self.weights / self.n
-        # The division may move slopes out of the domain by a rounding error.
-        slopes = self.loss.feasible(self.y, V / per_sample)
+        slopes = V / per_sample
         terms = self.loss.pointwise(self.y, F) + self.loss.conjugate(self.y, slopes) - slopes * F
         # Σ_i v_i is zero up to rounding, which the constant multiplies.
         left = np.abs(V.sum(axis=1) * (F - S)[:, 0])

@@ -136,7 +136,6 @@ def test_the_slopes_at_the_constant(loss: Loss, free: bool, rng) -> None:
 LABELS = {
     "one class": ([1] * 9, "holds one class only, 1"),
     "one word": (["a"] * 9, "holds one class only, a"),
-    "three classes": ([0, 1, 2] * 3, "3 classes, but this loss tells two apart"),
     "fractions": ([0.5, 1.0, 2.0] * 3, "numbers with fractions"),
     "missing": ([0.0, 1.0, np.nan] * 3, "3 missing labels"),
     "none": (["a", "b", None] * 3, "3 missing labels"),
@@ -237,3 +236,9 @@ def test_a_constant_y_needs_no_f(loss: Loss, center: bool) -> None:
     assert (path.derivative_norm == 0).all()
     np.testing.assert_allclose(path.fitted, 0.1 if center else 0.0, atol=1e-16)
     assert np.isfinite(path.objective).all()
+
+
+def test_the_loss_itself_tells_two_classes_apart() -> None:
+    """Paths of more classes take one against the others, each with two."""
+    with pytest.raises(ValueError, match="3 classes, but this loss tells two apart"):
+        loss_term(Logistic(), [0, 1, 2] * 3, 9, None, None, True)
