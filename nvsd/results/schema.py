@@ -40,7 +40,6 @@ _COORDINATES = {
     "column_number": "number of the input's column in X",
     "sample": "sample",
     "kernel": "kernel, as JSON",
-    "class": "class whose log-odds against the rest these are",
 }
 
 PATH = Schema(
