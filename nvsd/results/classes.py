@@ -15,7 +15,7 @@ from nvsd.data.classes import classes_from_json, classes_to_json
 from nvsd.engine.aims import probabilities
 from nvsd.results.functions import StoredFunctions
 from nvsd.results.refits import refit_dataset
-from nvsd.results.schema import CLASS_ATTRIBUTES, text
+from nvsd.results.schema import CLASS_ATTRIBUTES, PATH, text
 from nvsd.ridge.newton import SeveralFits
 
 Array = NDArray[np.float64]
@@ -32,10 +32,10 @@ def class_dataset(
     origin: Array,
     attrs: dict[str, Any],
 ) -> xr.Dataset:
-    """A fit to classes as a Dataset: the log-odds of the second, or along `class` of each.
+    """A fit to classes as a Dataset: ``dataset.nvsd.predict(X_new)`` gives log-odds.
 
-    ``dataset.nvsd.predict(X_new)`` gives the log-odds of two classes, and
-    ``dataset.isel({"class": 0}).nvsd.predict(X_new)`` those of one of several against the rest.
+    Of two classes these are the log-odds of the second; of more, along `class`, those of each
+    against the rest.
     """
     attrs = attrs | {
         "classes": classes_to_json(classes),
@@ -45,8 +45,11 @@ def class_dataset(
     parts = [refit_dataset(fit.of(k), *shared) for k in range(len(fit.alpha))]
     if len(parts) == 1:
         return parts[0]
-    own = ("derivative_norm", "support", "n_selected", "ridge_nu", "alpha", "y_mean")
+    own = ("derivative_norm", "support", "n_selected", "ridge_nu", "alpha")
     joined = {name: xr.concat([part[name] for part in parts], "class") for name in own}
+    joined["intercept"] = xr.concat([part["y_mean"] for part in parts], "class")
+    joined["intercept"].attrs = PATH.variables["intercept"].attrs()
+    joined["y_mean"] = xr.zeros_like(parts[0]["y_mean"])
     labels = text(str(label) for label in classes.tolist())
     return parts[0].assign(joined).assign_coords({"class": labels})
 
@@ -60,8 +63,6 @@ def predicted_classes(dataset: xr.Dataset, X_new: ArrayLike) -> tuple[NDArray[An
     """The labels, and the probability of each at new points, (m, classes)."""
     classes = classes_from_json(str(dataset.attrs["classes"]))
     origin = logit(np.array(json.loads(str(dataset.attrs["class_shares"]))))
-    several = "class" in dataset.dims
-    parts = [dataset.isel({"class": k}) for k in range(len(classes))] if several else [dataset]
-    f = np.array([StoredFunctions(part).predict(X_new).values for part in parts])
+    f = np.atleast_2d(StoredFunctions(dataset).predict(X_new).values)
     P = probabilities(f, origin, int(dataset.attrs["n_fitted"]))
     return classes, np.ascontiguousarray(P.T)
