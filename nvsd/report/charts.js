@@ -143,7 +143,7 @@ function drawCertificate() {
     );
   });
   box.svg.append(
-    write(0, 11, "gap / mean square"), write(0, 150, "iterations"),
+    write(0, 11, "relative gap"), write(0, 150, "iterations"),
     write((box.left + box.right) / 2, box.height - 6, "penalty weight τ", { "text-anchor": "middle" }),
   );
   hold(byId("certificate-caption"), ...certificateText());

@@ -12,13 +12,14 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from nvsd.data.checks import check_target, is_number
+from nvsd.losses import QuadraticLoss
 from nvsd.penalties import Penalty
 from nvsd.report.errors import error_curves, history_content, opening
 from nvsd.report.fits import effects_content, fit_content
 from nvsd.report.numbers import bits, digits, ragged
 from nvsd.results.functions import StoredFunctions
 from nvsd.results.order import in_column_order
-from nvsd.results.schema import kernel_of
+from nvsd.results.schema import kernel_of, loss_of
 from nvsd.solvers.status import Status, is_certified
 
 Array = NDArray[np.float64]
@@ -54,6 +55,7 @@ def report_content(
         "heldOutNorms": None if held_out is None else ragged(held_out_norms(path, held_out[0])),
         "certificate": certificate(path),
         "r2": r_squared(path),
+        "loss": loss_words(path),
         "errors": errors,
         "effects": None if points is None else effects_content(path, points, norms),
         "fit": fit_content(path, None if stored else points, observed, held_out),
@@ -63,6 +65,17 @@ def report_content(
     content |= colouring(path, norms)
     content["start"] = opening(path, errors)
     return content
+
+
+def loss_words(path: xr.Dataset) -> dict[str, str]:
+    """What the share of the loss that f explains is called, and what gaps are relative to."""
+    loss = loss_of(path)
+    squares = isinstance(loss, QuadraticLoss)
+    scale = "mean square" if squares else "loss of the best constant"
+    return {
+        "explained": "R²" if squares else f"share of the {loss.measure} explained",
+        "scale": scale,
+    }
 
 
 def check_path(path: Any) -> xr.Dataset:

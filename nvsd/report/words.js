@@ -104,7 +104,7 @@ function share(value) {
 function facts() {
   const parts = [];
   const f = current();
-  if (data.r2) parts.push(`R² ${share(data.r2[f])} on the samples`);
+  if (data.r2) parts.push(`${data.loss.explained} ${share(data.r2[f])} on the samples`);
   if (data.errors && data.errors.r2) parts.push(`R² ${share(data.errors.r2[f])} on held-out data`);
   const nodes = [parts.join(", ")];
   if (data.certificate) {
@@ -157,7 +157,7 @@ function certificateText() {
     exact[f] === "1"
       ? "At this τ the solution is known in closed form."
       : `At this τ the objective is within ${number(gap[f], 2)} of its minimum, relative to the ` +
-        `mean square of ${target}${within}, after ${plural(iterations[f], "iteration")}.`;
+        `${data.loss.scale} ${target}${within}, after ${plural(iterations[f], "iteration")}.`;
   const all =
     good === T
       ? `Yes, at ${T === 1 ? "this τ" : `all ${T} τ`}.`
