@@ -47,7 +47,7 @@ def increasing_root(
         good = (moved >= low) & (moved <= high) & (np.abs(moved - T) <= 0.5 * last)
         moved = np.where(good, moved, 0.5 * (low + high))
         last = np.abs(moved - T)
-        done |= (last <= size) | (np.abs(value) <= noise)
+        done |= ~(last > size) | (np.abs(value) <= noise)  # also where there is no number
         if done.all():
             break
         T = np.where(done, T, moved)

@@ -162,8 +162,9 @@ class SplitProblem(Problem):
             step = image.C - self.splitting.match(v, u)
             gap = term.fenchel_gap(image.s, v) + nu * self.splitting.square_norm(step)
             since += 1
-            if gap[0] < least:
-                best, least, since = End(image, _stacked(v, u), float(gap[0])), float(gap[0]), 0
+            if best is None or gap[0] < least:
+                least, since = float(np.fmin(gap[0], np.inf)), 0
+                best = End(image, _stacked(v, u), least)
             patience = PATIENCE if least <= ROUGH_GAP * self.scale else MORE_PATIENCE
             if least <= END_GAP * self.scale or since > patience:
                 break
