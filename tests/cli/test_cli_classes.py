@@ -118,7 +118,8 @@ def test_what_does_not_fit_is_refused(folder: Path, capsys: pytest.CaptureFixtur
     data = str(folder / "kind.csv")
     pooled = complaint(capsys, 1, "select", data, "--target", "kind", "--method", "pool")
     assert "knows squares only" in pooled
-    assert "not a number" in complaint(capsys, 1, "path", data, "--target", "kind")
+    path = ("path", data, "--target", "kind")
+    assert "not a number" in complaint(capsys, 1, *path, "--loss", "squared")
     squares = complaint(capsys, 1, "select", data, "--target", "kind", "--loss", "squared")
     assert "not a number" in squares
 
