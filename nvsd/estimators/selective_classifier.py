@@ -7,13 +7,9 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.feature_selection import SelectorMixin
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.base import ClassifierMixin
 
-from nvsd.data.names import feature_names
-from nvsd.data.rows import ArrayRows
+from nvsd.estimators.base import InputSelector
 from nvsd.penalties import Groups
 from nvsd.selection import select
 from nvsd.selection.classes import ClassSelection
@@ -21,7 +17,7 @@ from nvsd.selection.classes import ClassSelection
 Array = NDArray[np.float64]
 
 
-class SelectiveClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class SelectiveClassifier(ClassifierMixin, InputSelector):  # type: ignore[misc]
     """Nonlinear classification that finds out which inputs the class depends on.
 
     `nvsd.select` ranks the inputs, judges nested sets of them by log-loss on held-out rows, and
@@ -123,21 +119,17 @@ class SelectiveClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # typ
         SelectiveClassifier
             Itself.
         """
-        points, labels = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
-        check_classification_targets(labels)
-        names = getattr(self, "feature_names_in_", None)
-        features = feature_names(None, points.shape[1]) if names is None else map(str, names)
-        rows = ArrayRows(np.ascontiguousarray(points), features=tuple(features), checked=True)
+        data = self._data(X, y)
         found = select(
-            rows,
-            labels,
+            data.rows_alone,
+            data.y,
             loss="logistic",
             groups=self.groups,
             keep=self.keep,
             k=self.k,
             fdr=self.fdr,
             validation=validation,
-            cv=min(self.cv, len(points)) if isinstance(self.cv, int) else self.cv,
+            cv=min(self.cv, len(data.y)) if isinstance(self.cv, int) else self.cv,
             rule=self.rule,
             random_state=self.random_state,
             n_jobs=self.n_jobs,
@@ -163,12 +155,3 @@ class SelectiveClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # typ
         """The log-odds of the second of two classes, (m,), or of each class, (m, classes)."""
         points = self._new_points(X)
         return self.selection_.decision_function(points)
-
-    def _get_support_mask(self) -> NDArray[np.bool_]:
-        check_is_fitted(self)
-        return self.support_
-
-    def _new_points(self, X: ArrayLike) -> Array:
-        check_is_fitted(self)
-        points: Array = validate_data(self, X, reset=False, dtype=np.float64)
-        return points
