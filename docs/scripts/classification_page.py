@@ -78,8 +78,8 @@ def noise() -> str:
     runs = [json.loads(line) for line in (RESULTS / "noise.jsonl").read_text().splitlines()]
     some = sum(run["selected"] > 0 for run in runs)
     return (
-        f"Labels without a pattern, balanced and not, of two and three classes: something is selected "
-        f"in {some} of {len(runs)} runs.\n"
+        "Labels without a pattern, balanced and not, of two and three classes: something is "
+        f"selected in {some} of {len(runs)} runs.\n"
     )
 
 
