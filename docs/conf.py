@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -90,9 +91,17 @@ def escape_norms(app: Any, what: str, name: str, *rest: Any) -> None:
     lines[:] = [line if "``" in line else line.replace("|", r"\|") for line in lines]
 
 
+def drop_foreign_references(
+    app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]
+) -> None:
+    """Docstrings that scikit-learn's mixins hand down refer to pages of its own site."""
+    lines[:] = [re.sub(r":ref:`([^<`]+) <[^>`]+>`", r"\1", line) for line in lines]
+
+
 def setup(app: Any) -> None:
     """Called by Sphinx."""
     vendor(MATHJAX)
     app.connect("autodoc-process-docstring", escape_norms)
+    app.connect("autodoc-process-docstring", drop_foreign_references)
     app.connect("source-read", keep_existing)
     app.connect("source-read", show_outputs)
