@@ -257,7 +257,7 @@ def test_blocks_and_landmarks_refuse(loss: Loss) -> None:
 
 
 def test_a_path_goes_on_below_a_flat_end_that_was_not_certified() -> None:
-    """Its solution at τ_max is no neighbour: the line from there to the flat point is a point."""
+    """A solution at τ_max must not be the start of later τ: it is the flat point itself."""
     data = nvsd.datasets.make_e1(40, 0)
     path = nvsd.nvsd_path(
         data.X, data.y, kernel=Polynomial(3), loss=Quantile(0.5), n_taus=6, tol=1e-10
