@@ -56,6 +56,10 @@ class ShiftedSystem(Protocol):
         """A pivot of M0 + κ M1; if M1 is singular, it is as small as a pivot of M0 alone."""
         ...
 
+    def inverse_factor(self, kappa: float) -> Array | None:
+        """C⁻¹ with M0 + κ M1 = C Cᵀ as a lower triangle, if its factor is at hand."""
+        ...
+
 
 def shifted_system(M1: Array, M0: Array | None = None, method: str = "auto") -> ShiftedSystem:
     """Choose between one Cholesky factor per κ and one diagonalisation for all κ.
@@ -116,6 +120,15 @@ class CholeskySystem:
     def smallest_pivot(self, kappa: float) -> float:
         """Smallest squared diagonal entry of the Cholesky factor."""
         return float(np.min(self._factor(kappa)[self._diagonal] ** 2))
+
+    def inverse_factor(self, kappa: float) -> Array | None:
+        """C⁻¹ as a lower triangle, if the factor C of M0 + κ M1 is among those kept."""
+        factor = self._factors.get(kappa)
+        if factor is None:
+            return None
+        C, _ = lapack.dtfttr(self._order, factor, uplo="L")
+        inverse, info = lapack.dtrtri(C, lower=1, overwrite_c=1)
+        return None if info else np.asarray(inverse)
 
     def _factor(self, kappa: float) -> Array:
         # Threads may share this: a thread keeps its factor even if another one drops it here.
@@ -183,6 +196,9 @@ class DiagonalSystem:
     def solve(self, kappa: Array, B: Array) -> Array:
         """Rows x_j with (M0 + κ_j M1) x_j = b_j."""
         return product(product(B, self._W) / (1.0 + kappa[:, None] * self._lambda), self._W.T)
+
+    def inverse_factor(self, kappa: float) -> None:
+        """None: it has no factors."""
 
     def smallest_pivot(self, kappa: float) -> float:
         """Smallest eigenvalue of M0⁻¹(M0 + κ M1)."""

@@ -10,6 +10,8 @@ from nvsd.linalg import cholesky, gram, mirror
 
 Array = NDArray[np.float64]
 
+LARGEST_CHANGE = 0.01  # of bounds of H⁻¹ that come from the factor of another matrix
+
 
 def row_sum_norm(M: Array) -> float:
     """max_i Σ_j |M_ij| ≥ ‖M‖₂ for a symmetric M; nothing of its size is formed."""
@@ -49,12 +51,29 @@ def inverse_block_norms(H: Array, d: int, error: float) -> Array:
     except np.linalg.LinAlgError:
         return np.full(d, np.inf)
     C, info = lapack.dtrtri(factor, lower=1, overwrite_c=1)
-    if info:
-        return np.full(d, np.inf)
+    return np.full(d, np.inf) if info else _norms_of_inverse(C, d)
+
+
+def shifted_inverse_block_norms(C: Array, d: int, kappa: float, shift: float) -> Array | None:
+    """Upper bounds of ‖(H⁻¹)_aa‖₂ from G = (CᵀC)⁻¹/κ ≤ H + shift I.
+
+    None if the shift changes them by more than a hundredth: then H itself must be factorised.
+
+    Notes
+    -----
+    With β ≥ ‖G⁻¹‖₂ the identity is at most βG, and so (1 − shift β) G ≤ G − shift I ≤ H. The norm
+    of a positive matrix is at most the sum of the norms of its diagonal blocks: that is β.
+    """
+    found = kappa * _norms_of_inverse(C, d)
+    change = shift * float(found.sum())
+    return found / (1.0 - change) if change <= LARGEST_CHANGE else None
+
+
+def _norms_of_inverse(C: Array, d: int) -> Array:
+    """‖(CᵀC)_aa‖₂ of a lower triangle; what is above its diagonal is ignored."""
     found = np.empty(d)
-    for a, rows in enumerate(_blocks(H, d)):
+    for a, rows in enumerate(_blocks(C, d)):
         panel = np.ascontiguousarray(C[rows.start :, rows].T)
-        # Above the diagonal the factor holds what the matrix had there.
         panel[:, : len(panel)] = np.triu(panel[:, : len(panel)])
         # By the BLAS of the other steps: two of them in turn took five times as long.
         found[a] = largest_eigenvalue(gram(panel))

@@ -31,10 +31,11 @@ from nvsd.representations.curvature import (
     inverse_block_norms,
     largest_eigenvalue,
     row_sum_norm,
+    shifted_inverse_block_norms,
 )
 from nvsd.representations.request import VECTORS, Cost, Request, refuse_blocks
 from nvsd.representations.splitting import Image, Splitting
-from nvsd.tolerances import EPS, ROUNDED_SUMS
+from nvsd.tolerances import EPS, JITTERS, ROUNDED_SUMS
 
 Array = NDArray[np.float64]
 
@@ -153,8 +154,17 @@ class DerivativeSpace(Representation):
 
     @cached_property
     def curve_inverse_norms(self) -> Array:
-        """From a Cholesky factor of H."""
-        return inverse_block_norms(self.H, self.shape[0], self._error)
+        """From the factor that proved the flat end, or a factor of H itself."""
+        kappa, d = FLAT_KAPPA * self.system.kappa_unit, self.shape[0]
+        C = self.system.inverse_factor(kappa)
+        if C is not None:
+            # CᵀC is the inverse of I + κH, up to rounding errors and a repair of the factor.
+            repair = JITTERS[-1] * float(self.H.diagonal().max())
+            shift = 1.0 / kappa + 2.0 * self._error + repair
+            found = shifted_inverse_block_norms(C, d, kappa, shift)
+            if found is not None:
+                return found
+        return inverse_block_norms(self.H, d, self._error)
 
 
 class DerivativeProblem(Problem):

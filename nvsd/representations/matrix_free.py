@@ -174,6 +174,9 @@ class ConjugateGradients:
         """Not possible: there is no factorisation."""
         raise NotImplementedError("conjugate gradients have no pivots")
 
+    def inverse_factor(self, kappa: float) -> None:
+        """None: there is no factorisation."""
+
 
 def _norms(V: Array) -> Array:
     """The norm of each row."""

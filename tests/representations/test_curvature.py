@@ -8,6 +8,7 @@ from path_problems import Twin, kernels, representations, sample
 
 import nvsd
 from nvsd.kernels import Anova, Gaussian, Kernel, Linear, Matern52, Polynomial, Sum, Warped
+from nvsd.representations.curvature import shifted_inverse_block_norms
 
 N, D, NU = 8, 3, 1e-2
 
@@ -120,3 +121,32 @@ def test_a_smaller_nu_widens_the_intervals() -> None:
         for nu in (1.0, 1e-2, 1e-4)
     ]
     assert (np.diff(found, axis=0) > 0).all()
+
+
+def test_the_factor_of_the_flat_end_bounds_the_inverse_as_a_factor_of_h_does() -> None:
+    X, y = sample(7, 40, 6)
+    H = dense(X, Gaussian(1.5))
+    exact = norms(np.linalg.inv(H), 6)
+    fresh, used = (nvsd.prepare(X, kernel=Gaussian(1.5), nu=NU) for _ in range(2))
+    assert len(H) > 200  # smaller systems are diagonalised and have no factors
+    kappa = 1e9 * used.representation.system.kappa_unit
+    assert fresh.representation.system.inverse_factor(kappa) is None
+    nvsd.nvsd_path(used, y, n_taus=3)
+    assert used.representation.system.inverse_factor(kappa) is not None
+    for prepared in (fresh, used):
+        found = prepared.representation.curve_inverse_norms
+        assert (found >= exact * (1 - 1e-9)).all()
+        np.testing.assert_allclose(found, exact, rtol=1e-2)
+
+
+def test_a_shift_that_matters_gives_no_bound(rng) -> None:
+    A = rng.standard_normal((12, 12))
+    H = A @ A.T + 0.1 * np.eye(12)
+    exact = norms(np.linalg.inv(H), 3)
+    for shift in (1e-8, 1e-5, 1e-3, 1e-1):
+        C = np.linalg.inv(np.linalg.cholesky(2.0 * (H + shift * np.eye(12))))
+        found = shifted_inverse_block_norms(np.asfortranarray(C), 3, 2.0, shift)
+        if found is not None:
+            assert (found >= exact).all()
+            assert (found <= 1.02 * exact).all()
+    assert found is None
