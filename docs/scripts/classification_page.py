@@ -15,7 +15,15 @@ from peers_scores import table
 
 DOCS = Path(__file__).parents[1]
 RESULTS = DOCS / "classification"
-METHODS = {"ours": "nvsd", "rf": "random forest", "lgbm": "LightGBM", "hsic": "HSIC Lasso"}
+METHODS = {
+    "ours": "nvsd",
+    "rf": "random forest",
+    "lgbm": "LightGBM",
+    "hsic": "HSIC Lasso",
+    "xrfm": "xRFM",
+    "boruta": "Boruta",
+    "lassonet": "LassoNet",
+}
 SCORES = {  # name in the results: heading, whether larger is better
     "share": ("Share of the k true inputs among the first k", True),
     "log_loss": ("Log-loss on new rows", False),

@@ -9,12 +9,13 @@ from __future__ import annotations
 import contextlib
 import io
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any, NamedTuple
 from unittest import mock
 
 import numpy as np
 from numpy.typing import NDArray
-from peers import HSIC_NUMBERS, HSIC_SIZE, TREES, Array, Mask, strongest
+from peers import HSIC_NUMBERS, HSIC_SIZE, TREES, XRFM_TRAIN, Array, Mask, spread, strongest
 
 Labels = NDArray[np.intp]
 Predict = Callable[[Array], Array]
@@ -101,6 +102,47 @@ def hsic(X: Array, y: Labels, seed: int) -> Fit:
     return Fit(np.arange(d))
 
 
+def xrfm(X: Array, y: Labels, seed: int) -> Fit:
+    """XRFM on standardised inputs, ranked by the diagonal of its average gradient outer product."""
+    torch = import_module("torch")
+    torch.set_num_threads(1)
+    rows = np.random.default_rng(seed).permutation(len(X))
+    train, rest = np.split(rows, [round(XRFM_TRAIN * len(X))])
+    centre, scale = X.mean(axis=0), spread(X)
+    Z = ((X - centre) / scale).astype(np.float32)
+    machine = import_module("xrfm").xRFM(
+        device="cpu",
+        random_state=seed,
+        refill_size=0,
+        verbose=False,
+    )
+    machine.fit(Z[train], y[train], Z[rest], y[rest])
+
+    def predict(X_new: Array) -> Array:
+        return np.asarray(machine.predict_proba(((X_new - centre) / scale).astype("f4")))
+
+    return Fit(strongest(np.diag(machine.collect_best_agops()[0].numpy())), None, predict)
+
+
+def lassonet(X: Array, y: Labels, seed: int) -> Fit:
+    """LassoNet: ranked by when inputs leave its path; least validation loss gives set and fit."""
+    torch = import_module("torch")
+    torch.set_num_threads(1)
+    centre, scale = X.mean(axis=0), spread(X)
+    net = import_module("lassonet").LassoNetClassifier(
+        verbose=0, random_state=seed, torch_seed=seed, device=torch.device("cpu")
+    )
+    Z = ((X - centre) / scale).astype(np.float32)
+    path = net.path(Z, y, return_state_dicts=True, disable_lambda_warning=True)
+    best = min(path, key=lambda item: item.val_loss)
+    net.load(best)
+
+    def predict(X_new: Array) -> Array:
+        return np.asarray(net.predict_proba(((X_new - centre) / scale).astype("f4")))
+
+    return Fit(strongest(net.feature_importances_), best.selected.numpy().astype(bool), predict)
+
+
 # In the order of the tables.
 PEERS: dict[str, Peer] = {
     "ours": Peer("`select`", "`nvsd.select(X, labels)`", ours, ("numpy", "scipy")),
@@ -114,4 +156,12 @@ PEERS: dict[str, Peer] = {
     ),
     "lgbm": Peer("LightGBM", "defaults, ranked by gain, no set", lightgbm, ("lightgbm",)),
     "hsic": Peer("HSIC Lasso", "the authors' package, order of entry", hsic, ("pyHSICLasso",)),
+    "xrfm": Peer("xRFM", "defaults, ranked by its gradients, no set", xrfm, ("xrfm", "torch")),
+    "lassonet": Peer(
+        "LassoNet",
+        "defaults; the point of least validation loss gives set and probabilities",
+        lassonet,
+        ("lassonet", "torch"),
+        lambda n, d: n * d <= 32_000,
+    ),
 }

@@ -116,7 +116,7 @@ def xrfm(X: Array, y: Array, seed: int) -> Fit:
     torch.set_num_threads(1)
     rows = np.random.default_rng(seed).permutation(len(X))
     train, rest = np.split(rows, [round(XRFM_TRAIN * len(X))])
-    centre, scale = X.mean(axis=0), _spread(X)
+    centre, scale = X.mean(axis=0), spread(X)
     mean, unit = float(y.mean()), float(y.std()) or 1.0
     Z, z = ((X - centre) / scale).astype(np.float32), ((y - mean) / unit).astype(np.float32)
     # Any other refill_size would move more training rows to the validation data.
@@ -135,7 +135,7 @@ def lassonet(X: Array, y: Array, seed: int) -> Fit:
     """LassoNet: ranked by when inputs leave its path; least validation loss gives set and fit."""
     torch = import_module("torch")
     torch.set_num_threads(1)
-    centre, scale = X.mean(axis=0), _spread(X)
+    centre, scale = X.mean(axis=0), spread(X)
     mean, unit = float(y.mean()), float(y.std()) or 1.0
     net = import_module("lassonet").LassoNetRegressor(
         verbose=0, random_state=seed, torch_seed=seed, device=torch.device("cpu")
@@ -151,7 +151,7 @@ def lassonet(X: Array, y: Array, seed: int) -> Fit:
     return Fit(strongest(net.feature_importances_), best.selected.numpy().astype(bool), predict)
 
 
-def _spread(X: Array) -> Array:
+def spread(X: Array) -> Array:
     return np.where((scale := X.std(axis=0)) > 0, scale, 1.0)
 
 

@@ -11,4 +11,10 @@
 - `judging` repeats all of this in every fold;
 - `forms` chooses a kernel of the library for the last fit;
 - `refits` makes the last fit; if there are many rows, by sums over them.
+
+The constants of these modules, and those of `nvsd.selection.engine`, were tuned on the problems and
+seeds that docs/scripts/selection_problems.py calls TUNING; those of the modules `loss_*` on the
+same of docs/scripts/classification_problems.py. Both files say which other problems led to a
+change, and which are reported on. Limits of time and memory (rows, sections, blocks) were set by
+the time they take.
 """
