@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import celer
 import numpy as np
 import pytest
 import sklearn.linear_model
@@ -385,6 +384,7 @@ def test_a_linear_path_is_that_of_scikit_learn(mu: float, representation: str, r
 
 def test_a_linear_group_lasso_is_that_of_celer(rng) -> None:
     """Rows √(nν) e_a with y = 0 make ν|w|²; celer divides by 2(n + d)."""
+    celer = pytest.importorskip("celer")
     n, d = 30, 5
     X = rng.standard_normal((n, d))
     y = X @ [2.0, 0.0, -1.0, 0.0, 0.3] + 0.5 * rng.standard_normal(n)
