@@ -31,6 +31,7 @@ from nvsd.selection.engine import (
     refuse_of_engine,
     select_by_engine,
 )
+from nvsd.selection.history import history
 from nvsd.selection.inputs import (
     Inputs,
     check_rate,
@@ -40,7 +41,8 @@ from nvsd.selection.inputs import (
 )
 from nvsd.selection.pooling import POOLED, default_methods, pool
 from nvsd.selection.procedures import procedure_of
-from nvsd.selection.result import Refit, Selection, history
+from nvsd.selection.refits import Refit
+from nvsd.selection.result import Selection
 from nvsd.selection.subsamples import stability
 from nvsd.selection.targets import target_of
 from nvsd.selection.task import Task

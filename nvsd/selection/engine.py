@@ -19,7 +19,8 @@ from nvsd.progress import progress_bar
 from nvsd.results.schema import library_version, text
 from nvsd.selection.inputs import JudgedRows
 from nvsd.selection.procedures import Procedure
-from nvsd.selection.result import Refit, Selection
+from nvsd.selection.refits import Refit
+from nvsd.selection.result import Selection
 from nvsd.selection.significance import Evidence
 from nvsd.selection.task import Array, Mask
 from nvsd.tolerances import TINY

@@ -20,10 +20,11 @@ from nvsd.inference.hypotheses import Testable
 from nvsd.inference.loss_hypotheses import LossModel
 from nvsd.results.schema import SELECTION, selection_by
 from nvsd.results.variables import Schema
-from nvsd.selection.classes import ClassRefit, ClassSelection
+from nvsd.selection.classes import ClassSelection
 from nvsd.selection.inputs import Inputs, JudgedRows
 from nvsd.selection.quality import quality
-from nvsd.selection.result import Refit, Selection
+from nvsd.selection.refits import ClassRefit, Refit
+from nvsd.selection.result import Selection
 from nvsd.selection.significance import models_of
 from nvsd.selection.targets import Target, aim_of
 from nvsd.selection.task import Array, Mask

@@ -3,90 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from nvsd.kernels import Kernel
 from nvsd.results.refits import refit_dataset
-from nvsd.results.schema import FALSE_SELECTIONS, SELECTION, library_version, text
-from nvsd.ridge.dense import RidgeFit
-from nvsd.selection.candidates import Judged
-from nvsd.selection.inputs import Inputs
+from nvsd.results.schema import FALSE_SELECTIONS
+from nvsd.selection.refits import Refit
 from nvsd.selection.significance import Evidence
-from nvsd.selection.task import Array, Mask, Task
+from nvsd.selection.task import Array, Mask
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-@dataclass(frozen=True, eq=False)
-class Refit:
-    """Kernel ridge on the selected inputs; it ignores all others.
-
-    Attributes
-    ----------
-    fit : RidgeFit
-        The fit on the selected inputs, as the kernel sees them.
-    inputs : Inputs
-        Names of all inputs and how the kernel sees them.
-    """
-
-    fit: RidgeFit
-    inputs: Inputs
-
-    @property
-    def features(self) -> tuple[str, ...]:
-        """Names of all inputs."""
-        return self.inputs.features
-
-    @property
-    def x_mean(self) -> Array:
-        """The kernel sees (X − x_mean) / x_scale."""
-        return self.inputs.mean
-
-    @property
-    def x_scale(self) -> Array:
-        """The kernel sees (X − x_mean) / x_scale."""
-        return self.inputs.scale
-
-    @property
-    def kernel(self) -> Kernel:
-        """The kernel on the selected inputs."""
-        return self.fit.kernel
-
-    @property
-    def nu(self) -> float:
-        """The weight of the squared norm."""
-        return float(self.fit.nus[0])
-
-    def predict(self, X_new: ArrayLike) -> Array:
-        """f at new points, (m,).
-
-        X_new has all columns, or is a DataFrame with at least the selected ones. Values of other
-        columns do not matter.
-        """
-        return np.asarray(self.fit.predict(self._points(X_new))[0])
-
-    def gradient(self, X_new: ArrayLike) -> Array:
-        """∂_a f at new points, (d, m), in the units of the samples as given; 0 if not selected."""
-        gradient = self.fit.gradient(self._points(X_new))[0]
-        return np.asarray(gradient / self.inputs.scale[:, None])
-
-    def derivative_norms(self, X: Array) -> Array:
-        """‖∂_a f‖ over samples, (d,), per unit of the inputs as the kernel sees them.
-
-        Above 500 rows an evenly spaced subsample is used.
-        """
-        some = X[np.linspace(0, len(X) - 1, min(len(X), 500)).round().astype(int)]
-        gradient = self.fit.gradient((some - self.inputs.mean) / self.inputs.scale)[0]
-        return np.asarray(np.sqrt(np.mean(gradient**2, axis=1)))
-
-    def _points(self, X_new: ArrayLike) -> Array:
-        return self.inputs.points(X_new, self.fit.features, "X_new")
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,38 +194,3 @@ class Selection:
         """The p-value of each input, or of its group."""
         labels = self.features if self.groups is None else self.groups
         return np.asarray(self.p_values.loc[list(labels)].values)
-
-
-def history(task: Task, judged: Judged, method: str, chosen: int) -> xr.Dataset:
-    """Every candidate with its errors, strengths and settings."""
-    rows = judged.candidates
-    support = np.array([row.support for row in rows])
-
-    @cache
-    def norms(key: bytes, kernel: int, nu: float) -> Array:
-        return task.norms(np.frombuffer(key, dtype=bool), task.kernels[kernel], nu)
-
-    models = zip(support, judged.kernel, judged.nu, strict=True)
-    data: dict[str, Any] = {
-        "support": support,
-        "derivative_norm": np.array([norms(row.tobytes(), *model) for row, *model in models]),
-        "strength": np.array([row.strength for row in rows]),
-        "n_selected": support.sum(axis=1),
-        "error": judged.error,
-        "error_se": judged.error_se,
-        "clearness": np.array([row.clearness for row in rows]),
-        "ridge_nu": judged.nu,
-        "kernel": text(task.kernels[i].to_json() for i in judged.kernel),
-        "method": text(row.method for row in rows),
-        "origin": text(row.origin for row in rows),
-        "tau": np.array([row.tau for row in rows]),
-    }
-    coords = {"step": np.arange(len(rows)), "feature": text(task.features)}
-    attrs = {
-        "method": method,
-        "chosen": chosen,
-        "rule": task.rule,
-        "nvsd_version": library_version(),
-        **dict(rows[chosen].notes),
-    }
-    return SELECTION.make(data, coords, attrs)
