@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         SelectiveRegressor,
     )
     from nvsd.report import write_report
-    from nvsd.selection import Selection, select
+    from nvsd.selection import Selection, load_selection, select
     from nvsd.selection.significance import significance
 
 __version__ = library_version()
@@ -46,6 +46,7 @@ __all__ = [
     "__version__",
     "datasets",
     "kernels",
+    "load_selection",
     "losses",
     "nvsd_path",
     "penalties",
@@ -66,6 +67,7 @@ _LAZY = {
     "Selection": "nvsd.selection",
     "SelectiveClassifier": "nvsd.estimators",
     "SelectiveRegressor": "nvsd.estimators",
+    "load_selection": "nvsd.selection",
     "select": "nvsd.selection",
     "significance": "nvsd.selection.significance",
     "plots": "nvsd.plots",

@@ -90,6 +90,14 @@ class Prepared:
         """Whether y was given together with X."""
         return self.rows.has_target or self.labels is not None
 
+    def __repr__(self) -> str:
+        n, d = self.representation.n, len(self.features)
+        more = "" if self.weights is None else ", weighted"
+        return (
+            f"Prepared: {n} rows, {d} inputs, {self.loss!r}{more}\n"
+            f"  {self.kernel!r}, nu={self.nu:g}, {self.representation.kind!r}"
+        )
+
     def _own_target(self) -> Any:
         return self.rows.target() if self.labels is None else self.labels
 

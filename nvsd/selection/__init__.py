@@ -24,7 +24,6 @@ from nvsd.progress import progress_bar
 from nvsd.selection.candidates import Candidate, Method, judge
 from nvsd.selection.classes import ClassSelection
 from nvsd.selection.engine import (
-    METHOD,
     RULES,
     Question,
     refuse_given,
@@ -39,16 +38,17 @@ from nvsd.selection.inputs import (
     group_labels,
     make_task,
 )
+from nvsd.selection.loading import load_selection
 from nvsd.selection.pooling import POOLED, default_methods, pool
 from nvsd.selection.procedures import procedure_of
 from nvsd.selection.refits import Refit
-from nvsd.selection.result import Selection
+from nvsd.selection.result import METHOD, Selection
 from nvsd.selection.subsamples import stability
 from nvsd.selection.targets import target_of
 from nvsd.selection.task import Task
 from nvsd.selection.widths import with_widths
 
-__all__ = ["METHODS", "ClassSelection", "Refit", "Selection", "select"]
+__all__ = ["METHODS", "ClassSelection", "Refit", "Selection", "load_selection", "select"]
 
 POOL_RULES = ("clear", "1se")  # rules that the default method does not have
 NU = 1e-3  # ν of the path; the default method has no path

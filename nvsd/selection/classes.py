@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from nvsd.losses import Logistic
 from nvsd.results.classes import class_dataset
+from nvsd.results.selections import StoredSelection
 from nvsd.selection.refits import ClassRefit
 from nvsd.selection.result import Selection
 from nvsd.selection.task import Array
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ClassSelection(Selection):
     """Which inputs the class depends on, how they were selected, and the fit on them.
 
@@ -37,12 +38,18 @@ class ClassSelection(Selection):
         by squares; for several classes the root of the sum of squares over them.
     held_out : mapping
         Scores of the chosen set's probabilities on held-out rows; see `quality`.
+    held_out_probability : (rows, classes) array
+        These probabilities, fold after fold.
+    held_out_class : (rows,) int array
+        The number of each row's class.
     """
 
     refit: ClassRefit
     predictor: ClassRefit
     classes: NDArray[Any] = field(default_factory=lambda: np.empty(0))
     held_out: dict[str, float] = field(default_factory=dict)
+    held_out_probability: Array = field(default_factory=lambda: np.empty((0, 2)))
+    held_out_class: NDArray[np.intp] = field(default_factory=lambda: np.empty(0, dtype=np.intp))
 
     @cached_property
     def quality(self) -> pd.Series:
@@ -83,4 +90,13 @@ class ClassSelection(Selection):
             refit.classes,
             refit.origin,
             attrs | {"loss": Logistic().to_json(), "n_fitted": refit.n},
+        )
+
+    def _stored(self) -> StoredSelection:
+        """What a file needs to hold."""
+        return replace(
+            super()._stored(),
+            classes=self.classes,
+            probabilities=self.held_out_probability,
+            codes=self.held_out_class,
         )

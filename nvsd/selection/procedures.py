@@ -188,7 +188,13 @@ class ByLoss:
         P, codes = self._held_out(folds, structure, size)
         found = quality(P, codes)
         parts["history"].attrs.update(found)
-        return ClassSelection(**parts, classes=self.classes, held_out=found)
+        return ClassSelection(
+            **parts,
+            classes=self.classes,
+            held_out=found,
+            held_out_probability=P,
+            held_out_class=codes,
+        )
 
     def _held_out(
         self, folds: list[LossFold], structure: Structure, size: int

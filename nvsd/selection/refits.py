@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -10,13 +10,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from nvsd.engine.aims import probabilities
 from nvsd.kernels import Kernel
+from nvsd.results.selections import StoredFit
 from nvsd.ridge.dense import RidgeFit
 from nvsd.ridge.newton import SeveralFits
+from nvsd.selection.html import refit_html
 from nvsd.selection.inputs import Inputs
+from nvsd.selection.summary import brief_refit
 from nvsd.selection.task import Array
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Refit:
     """Kernel ridge on the selected inputs; it ignores all others.
 
@@ -45,6 +48,11 @@ class Refit:
     def x_scale(self) -> Array:
         """The kernel sees (X − x_mean) / x_scale."""
         return self.inputs.scale
+
+    @property
+    def uses(self) -> list[str]:
+        """Names of the inputs that f uses."""
+        return [self.features[a] for a in np.flatnonzero(self.fit.features)]
 
     @property
     def kernel(self) -> Kernel:
@@ -78,11 +86,21 @@ class Refit:
         gradient = self.fit.gradient((some - self.inputs.mean) / self.inputs.scale)[0]
         return np.asarray(np.sqrt(np.mean(gradient**2, axis=1)))
 
+    def __repr__(self) -> str:
+        return brief_refit(self)
+
+    def _repr_html_(self) -> str:
+        return refit_html(self)
+
+    def stored(self) -> StoredFit:
+        """What a file needs to hold."""
+        return StoredFit(self.fit, self.features, self.x_mean, self.x_scale)
+
     def _points(self, X_new: ArrayLike) -> Array:
         return self.inputs.points(X_new, self.fit.features, "X_new")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ClassRefit(Refit):
     """Kernel logistic regression on the selected inputs; it ignores all others.
 
@@ -125,6 +143,10 @@ class ClassRefit(Refit):
     def predict(self, X_new: ArrayLike) -> NDArray[Any]:
         """The most probable class at new points, (m,)."""
         return np.asarray(self.classes[self.predict_proba(X_new).argmax(axis=1)])
+
+    def stored(self) -> StoredFit:
+        """What a file needs to hold."""
+        return replace(super().stored(), origin=self.origin, n=self.n)
 
     def derivative_norms(self, X: Array) -> Array:
         """‖∂_a f‖ over samples, (d,): for several f the root of the sum of squares."""

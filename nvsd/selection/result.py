@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import os
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -10,17 +11,24 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
+from nvsd.files import write_dataset
 from nvsd.results.refits import refit_dataset
 from nvsd.results.schema import FALSE_SELECTIONS
+from nvsd.results.selections import StoredSelection
+from nvsd.selection.effects import effects_of, interactions_of
+from nvsd.selection.html import selection_html
 from nvsd.selection.refits import Refit
 from nvsd.selection.significance import Evidence
+from nvsd.selection.summary import brief, summary
 from nvsd.selection.task import Array, Mask
 
 if TYPE_CHECKING:
     import pandas as pd
 
+METHOD = "anova"  # the default: the only one that makes tests
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Selection:
     """Which inputs were selected, how, and the refit on them.
 
@@ -73,12 +81,30 @@ class Selection:
     evidence: Evidence | xr.Dataset | None = None
     measure: str = "mean squared error"
 
+    def __repr__(self) -> str:
+        return brief(self)
+
+    def _repr_html_(self) -> str:
+        return selection_html(self)
+
+    def summary(self) -> str:
+        """What was selected and why, as plain text of at most 80 columns.
+
+        It has p-values if they were made before, by `p_values` or ``select(p_values=True)``.
+        """
+        return summary(self)
+
     @cached_property
     def significance(self) -> xr.Dataset:
         """Tests for every input, or group, of whether y depends on it given the others.
 
         They are made when first used, with the folds of the selection.
         """
+        if self.evidence is None and self.method == METHOD:
+            raise ValueError(
+                "the selection was saved without tests; save it with p_values=True, or call "
+                "nvsd.significance(X, y)."
+            )
         if self.evidence is None:
             raise ValueError(
                 f"method = {self.method!r} makes no tests; give method='anova', or call "
@@ -87,6 +113,12 @@ class Selection:
         if isinstance(self.evidence, xr.Dataset):
             return self.evidence
         return self.evidence.dataset()
+
+    @property
+    def tests(self) -> xr.Dataset | None:
+        """The tests of `significance`, if they have been made; it never starts them."""
+        made = isinstance(self.evidence, xr.Dataset) or "significance" in vars(self)
+        return self.significance if made else None
 
     @property
     def p_values(self) -> pd.Series:
@@ -147,6 +179,66 @@ class Selection:
             refit.x_scale,
             chosen["derivative_norm"].values,
             {"method": str(self.method), "score": float(self.score), **self._loss()},
+        )
+
+    def effects(self) -> pd.DataFrame:
+        """What each selected input does alone, and together with others, in the refit.
+
+        The refit is split into main effects, pairs and more, under the law in which inputs are
+        independent, each with the distribution of the samples; see `nvsd.ridge.decomposition`.
+
+        Returns
+        -------
+        DataFrame
+            The largest first: `feature`; `share` of the variance of f that its main effect has;
+            `interactions`, the shares of all pairs with it; and `strength`, the standard deviation
+            of its main effect, in units of y or, for classes, of log-odds.
+        """
+        return effects_of(self.refit)
+
+    def interactions(self) -> pd.DataFrame:
+        """What pairs of selected inputs do together in the refit, beyond their main effects.
+
+        Returns
+        -------
+        DataFrame
+            The largest first: `pair`, two names; `share` of the variance of f; and `strength`, the
+            norm of the mixed derivative ∂²f/∂x_a∂x_b, per unit of the inputs as the kernel sees
+            them.
+        """
+        return interactions_of(self.refit)
+
+    def save(self, file: str | os.PathLike[str], *, p_values: bool = False) -> None:
+        """Write the whole selection as netCDF, for `nvsd.load_selection`.
+
+        The file appears complete or not at all. It holds numbers and text only.
+
+        Parameters
+        ----------
+        file : path
+        p_values : bool
+            Whether to make the tests of `significance` first; if they were made before, the file
+            has them in any case.
+        """
+        tests = self.significance if p_values else self.tests
+        write_dataset(file, replace(self._stored(), tests=tests).tree())
+
+    def _stored(self) -> StoredSelection:
+        """What a file needs to hold."""
+        refit = self.refit.stored()
+        return StoredSelection(
+            support=self.support,
+            features=self.features,
+            groups=self.groups,
+            method=self.method,
+            history=self.history,
+            refit=refit,
+            score=self.score,
+            strength=self.strength,
+            order=self.order,
+            predictor=refit if self.predictor is self.refit else self.predictor.stored(),
+            predicts_with=self.predicts_with,
+            measure=self.measure,
         )
 
     def _loss(self) -> dict[str, str]:
