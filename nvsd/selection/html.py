@@ -70,7 +70,7 @@ def _ranking(rows: list[Row]) -> str:
     selected = sum(row["selected"] for row in rows)
     shown = rows[: min(max(SHOWN, selected), MOST)]
     top = max((abs(row["strength"]) for row in rows), default=0.0) or 1.0
-    numbers = [name for name in ("p_value", "q_value") if name in rows[0]]
+    numbers: list[str] = [name for name in ("p_value", "q_value") if name in rows[0]]
     texts = ["group"] if "group" in rows[0] else []
     titles = {"input": "left"} | dict.fromkeys(texts, "left") | {"": "left", "strength": "right"}
     titles |= {name.replace("_value", ""): "right" for name in numbers}
