@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from nvsd import datasets, kernels, losses, penalties
 from nvsd.accessor import PathAccessor
+from nvsd.machine import show_versions
 from nvsd.path import ConvergenceWarning, nvsd_path
 from nvsd.prepared import Prepared, prepare
 from nvsd.results.schema import library_version
@@ -53,6 +54,7 @@ __all__ = [
     "plots",
     "prepare",
     "select",
+    "show_versions",
     "significance",
     "write_report",
 ]

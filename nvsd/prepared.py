@@ -203,8 +203,7 @@ def prepare(
         A file that lets an interrupted pass over the rows continue. It also saves the pass over
         the same rows with another nu.
     progress : bool, optional
-        Show a progress bar over the blocks; by default only in an interactive session on a
-        terminal.
+        Show a progress bar over the blocks; by default at a terminal and in notebooks.
 
     Returns
     -------

@@ -181,7 +181,7 @@ def select(
     n_jobs : int, optional
         Number of parallel fits, by joblib, as processes with one BLAS thread each.
     progress : bool, optional
-        Show a progress bar; by default only in an interactive session on a terminal.
+        Show a progress bar; by default at a terminal and in notebooks.
     **options
         Options of the method. "support", "rank" and "adaptive": n_taus, tau_ratio, tol of the path;
         "adaptive": stages; "reweight": rounds; "stability": base, n_pairs, threshold; "pool":
@@ -256,8 +256,8 @@ def _by_candidates(
 ) -> Selection:
     """Judge the candidates of the method, and refit the winner."""
     propose = _method(task, method, options)
-    unit = "set" if isinstance(task.held_out, tuple) else "fold"
-    with progress_bar(progress, None, method, unit) as tick:
+    folds = None if isinstance(task.held_out, tuple) else len(task.held_out)
+    with progress_bar(progress, folds, method, "set" if folds is None else "fold") as tick:
         judged = judge(task, propose, tick)
     best = judged.best(task.rule)
     support = judged.candidates[best].support
