@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from nvsd import datasets, kernels, losses, penalties
 from nvsd.accessor import PathAccessor
+from nvsd.machine import show_versions
 from nvsd.path import ConvergenceWarning, nvsd_path
 from nvsd.prepared import Prepared, prepare
 from nvsd.results.schema import library_version
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
         SelectiveRegressor,
     )
     from nvsd.report import write_report
-    from nvsd.selection import Selection, select
+    from nvsd.selection import Selection, load_selection, select
     from nvsd.selection.significance import significance
 
 __version__ = library_version()
@@ -46,12 +47,14 @@ __all__ = [
     "__version__",
     "datasets",
     "kernels",
+    "load_selection",
     "losses",
     "nvsd_path",
     "penalties",
     "plots",
     "prepare",
     "select",
+    "show_versions",
     "significance",
     "write_report",
 ]
@@ -66,6 +69,7 @@ _LAZY = {
     "Selection": "nvsd.selection",
     "SelectiveClassifier": "nvsd.estimators",
     "SelectiveRegressor": "nvsd.estimators",
+    "load_selection": "nvsd.selection",
     "select": "nvsd.selection",
     "significance": "nvsd.selection.significance",
     "plots": "nvsd.plots",

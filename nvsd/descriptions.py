@@ -9,9 +9,40 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
+from numbers import Real
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+
+
+LONGEST = 40  # characters of a field's text
+FIRST = 3  # entries of a long sequence that are shown
+
+
+class Brief:
+    """A dataclass whose text leaves out fields that are None, and shortens long ones."""
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        if "__repr__" not in vars(cls):  # otherwise the decorator would write one
+            cls.__repr__ = Brief.__repr__  # type: ignore[method-assign]
+
+    def __repr__(self) -> str:
+        shown = {each.name: getattr(self, each.name) for each in fields(self)}  # type: ignore[arg-type]
+        texts = [f"{name}={brief(value)}" for name, value in shown.items() if value is not None]
+        return f"{type(self).__name__}({', '.join(texts)})"
+
+
+def brief(value: Any) -> str:
+    """A value as text: that of Python, unless it is a long list or mapping."""
+    text = repr(value)
+    if len(text) <= LONGEST or not isinstance(value, list | tuple | dict):
+        return text
+    some = list(value)[:FIRST]
+    texts = [f"{v:.4g}" if isinstance(v, Real) else repr(v) for v in some]
+    more = f", … {len(value)} in all" if len(value) > FIRST else ""
+    marks = "{}" if isinstance(value, dict) else "[]" if isinstance(value, list) else "()"
+    return f"{marks[0]}{', '.join(texts)}{more}{marks[1]}"
 
 
 def concrete(kind: type[T]) -> Iterator[type[T]]:

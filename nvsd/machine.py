@@ -1,10 +1,21 @@
-"""The memory of this machine."""
+"""The memory of the machine, and the versions of what runs on it."""
 
 from __future__ import annotations
 
 import math
 import os
+import platform
+import sys
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+
+from threadpoolctl import threadpool_info
+
+# Those that nvsd needs, then those that it uses where they are installed.
+PACKAGES = (
+    "nvsd", "numpy", "scipy", "pandas", "xarray", "scikit-learn", "joblib", "threadpoolctl",
+    "h5netcdf", "h5py", "tqdm", "matplotlib", "dask", "distributed", "pyarrow", "cvxpy",
+)  # fmt: skip
 
 
 def available_memory() -> float:
@@ -31,3 +42,35 @@ def _left_in_container(folder: str = "/sys/fs/cgroup") -> float:
         return max(0.0, float(limit) - float(used) + cached)
     except (OSError, ValueError, KeyError):  # there is no group, or its limit is "max"
         return math.inf
+
+
+def show_versions() -> None:
+    """Print the versions of Python, of the packages that matter here, and of the BLAS.
+
+    Put them into reports of bugs.
+
+    Examples
+    --------
+    >>> import nvsd
+    >>> nvsd.show_versions()  # doctest: +SKIP
+    python        3.11.7
+    nvsd          0.1.0
+    ...
+    """
+    lines = {"python": platform.python_version(), "system": platform.platform()}
+    lines |= {"processors": str(os.cpu_count())}
+    lines |= {"memory": f"{available_memory() / 2**30:.1f} GiB free"}
+    lines |= {name: _version(name) for name in PACKAGES}
+    width = max(map(len, lines)) + 2
+    text = [f"{name:<{width}}{value}" for name, value in lines.items()]
+    for pool in threadpool_info():
+        kind = f"{pool['internal_api']} {pool['version']}, {pool['num_threads']} threads"
+        text.append(f"{pool['user_api']:<{width}}{kind}")
+    sys.stdout.write("\n".join(text) + "\n")
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "not installed"

@@ -102,7 +102,7 @@ def nvsd_path(
         history_tau, history_gap, ... along the dimension ``step``. The solver then computes a gap
         in every iteration, and takes about twice as long.
     progress : bool, optional
-        Show a progress bar; by default only in an interactive session on a terminal.
+        Show a progress bar; by default at a terminal and in notebooks.
     **preparation
         Further arguments of `prepare`: sample_weight, class_weight, standardize, representation,
         value_points, derivative_points, random_state, s1, max_memory, checkpoint.

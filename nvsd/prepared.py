@@ -90,6 +90,14 @@ class Prepared:
         """Whether y was given together with X."""
         return self.rows.has_target or self.labels is not None
 
+    def __repr__(self) -> str:
+        n, d = self.representation.n, len(self.features)
+        more = "" if self.weights is None else ", weighted"
+        return (
+            f"Prepared: {n} rows, {d} inputs, {self.loss!r}{more}\n"
+            f"  {self.kernel!r}, nu={self.nu:g}, {self.representation.kind!r}"
+        )
+
     def _own_target(self) -> Any:
         return self.rows.target() if self.labels is None else self.labels
 
@@ -195,8 +203,7 @@ def prepare(
         A file that lets an interrupted pass over the rows continue. It also saves the pass over
         the same rows with another nu.
     progress : bool, optional
-        Show a progress bar over the blocks; by default only in an interactive session on a
-        terminal.
+        Show a progress bar over the blocks; by default at a terminal and in notebooks.
 
     Returns
     -------

@@ -1,14 +1,16 @@
-"""Progress bars, for people at a terminal only."""
+"""Progress bars for people: at a terminal, or in a notebook."""
 
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-
-from tqdm import tqdm
+from typing import Any
 
 DELAY = 0.5  # seconds before a bar appears
+KNOWN = "{desc}: {n_fmt} of {total_fmt} {unit}s |{bar}| {remaining} left"
+UNKNOWN = "{desc}: {n_fmt} {unit}s, {elapsed}"
 
 
 @contextmanager
@@ -17,16 +19,43 @@ def progress_bar(
 ) -> Iterator[Callable[[int], object]]:
     """Give a function to call with the progress; the bar appears only if the work takes long.
 
+    It shows what is done, how much of how much, and the time left.
+
     Parameters
     ----------
     progress : bool, optional
-        By default a bar is shown in an interactive session on a terminal.
+        By default a bar is shown if stderr is a terminal, and in notebooks.
     total : int, optional
         Total amount of work, if it is known.
     what, unit : str
         Name of the whole, and of one step.
     """
     if progress is None:
-        progress = hasattr(sys, "ps1") and sys.stderr.isatty()
-    with tqdm(total=total, desc=what, unit=unit, disable=not progress, delay=DELAY) as bar:
+        progress = sys.stderr.isatty() or in_notebook()
+    if not progress:
+        yield _ignore
+        return
+    form = UNKNOWN if total is None else KNOWN
+    with _tqdm()(
+        total=total, desc=what, unit=unit, delay=DELAY, bar_format=form, dynamic_ncols=True
+    ) as bar:
         yield bar.update
+
+
+def in_notebook() -> bool:
+    """Whether this runs in the kernel of a notebook."""
+    shell = sys.modules.get("IPython")
+    found = None if shell is None else shell.get_ipython()
+    return found is not None and "IPKernelApp" in found.config
+
+
+def _tqdm() -> Any:
+    """The bar that suits the place: a widget in a notebook that has widgets, text elsewhere."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about widgets that are not installed
+        from tqdm.auto import tqdm
+    return tqdm
+
+
+def _ignore(step: int) -> None:
+    """Nothing to show."""

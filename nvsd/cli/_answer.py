@@ -10,15 +10,11 @@ from nvsd.cli._screen import cell, paragraph
 from nvsd.losses import Loss
 from nvsd.selection import Selection
 from nvsd.selection.classes import ClassSelection
+from nvsd.selection.facts import reason_of, strength_words
 
 NAMED = 12  # number of inputs that a sentence lists
 SURE_RATE = 0.1  # false discovery rate below which a test is called passed
 SURELY = 0.005  # smallest share of the variance that is shown as a number
-STRENGTHS = {
-    "anova": "the standard deviation of their effect in units of {target}",
-    "classes": "the standard deviation of their effect on the probability of a class",
-    "stability": "the share of the halves of the rows that select them",
-}
 
 
 class Answer(NamedTuple):
@@ -73,20 +69,7 @@ class Answer(NamedTuple):
     @property
     def reason(self) -> str:
         """Why this set was chosen, without a capital and a full stop."""
-        history = self.selection.history
-        best, chosen = int(np.argmin(history["error"].values)), int(history.attrs["chosen"])
-        rule = str(history.attrs["rule"])
-        if "reason" in history.attrs:
-            text = str(history.attrs["reason"])
-        elif history.sizes["step"] == 1:
-            text = "this set is the only candidate"
-        elif best == chosen:
-            text = f"of {history.sizes['step']} candidate sets, this one has the least error"
-        elif rule == "1se":
-            text = "this set is the smallest whose error is within a standard error of the least"
-        else:
-            text = "of the sets with nearly the least error, this one has the clearest norms"
-        return text
+        return reason_of(self.selection.history)
 
     def text(self) -> str:
         """The whole answer, for a screen of 80 columns."""
@@ -184,10 +167,7 @@ class Answer(NamedTuple):
         )
 
     def _strength(self) -> str:
-        history = self.selection.history
-        method = str(history["method"].values[int(history.attrs["chosen"])])
-        method = "classes" if self.classes else method
-        what = STRENGTHS.get(method, "the derivative norm that they were ranked by")
+        what = strength_words(self.selection, self.target)
         chance = "" if self.selection.support.any() else ", here not distinguishable from chance"
         rank = "; rank is the size of the smallest set that has them" if self.ranks else ""
-        return f"Inputs by strength, {what.format(target=self.target)}{chance}{rank}:"
+        return f"Inputs by strength, {what}{chance}{rank}:"

@@ -190,3 +190,25 @@ def refuse_rounding(nu: float, largest: float) -> None:
             f"nu = {nu:g} is lost in the rounding errors of the kernel, whose values are up to "
             f"{largest:.0e}; standardize X, or give nu >= {rounding:.0e}."
         )
+
+
+def check_coefficients(
+    alpha: ArrayLike | None, beta: ArrayLike | None, n: int, d: int
+) -> tuple[Array, Array | None, tuple[int, ...]]:
+    """Return alpha (n, k), beta (d, n, k) or None, and the trailing shape given: () or (k,)."""
+    B: Array | None = None if beta is None else np.asarray(beta, dtype=float)
+    if alpha is not None:
+        A = np.asarray(alpha, dtype=float)
+    elif B is not None:
+        A = np.zeros(B.shape[1:])
+    else:
+        raise ValueError("neither alpha nor beta is given; give at least one of them.")
+    columns = A.shape[1:]
+    fits = A.shape == (n, *columns) and (B is None or B.shape == (d, n, *columns))
+    if not fits or len(columns) > 1:
+        raise ValueError(
+            f"the shapes of alpha {A.shape} and beta {None if B is None else B.shape} do not fit; "
+            f"give ({n},) and ({d}, {n}), or ({n}, k) and ({d}, {n}, k)."
+        )
+    k = math.prod(columns)
+    return A.reshape(n, k), None if B is None else B.reshape(d, n, k), columns

@@ -51,7 +51,7 @@ class Rows(ABC):
     mean, scale : (d,) arrays
         The blocks hold (X − mean) / scale.
     progress : bool or None
-        Whether passes show a progress bar; None: only in an interactive session on a terminal.
+        Whether passes show a progress bar; None: at a terminal and in notebooks.
     once : bool
         Whether the rows can be read only once.
     """

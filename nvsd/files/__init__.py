@@ -7,16 +7,18 @@ or the row. Rows are counted from 1, without the header.
 from __future__ import annotations
 
 from nvsd.files.groups import read_groups
-from nvsd.files.paths import read_path, write_dataset
+from nvsd.files.paths import holds_selection, read_path, read_selection, write_dataset
 from nvsd.files.tables import Table, input_table, read_table, refuse_absent, training_table
 from nvsd.files.writing import check_output, replacing, write_text
 
 __all__ = [
     "Table",
     "check_output",
+    "holds_selection",
     "input_table",
     "read_groups",
     "read_path",
+    "read_selection",
     "read_table",
     "refuse_absent",
     "replacing",

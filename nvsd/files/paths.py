@@ -1,8 +1,10 @@
-"""Paths and refits as netCDF files."""
+"""Paths, refits and selections as netCDF files."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +16,18 @@ from nvsd import machine
 from nvsd.files._words import existing_file, file_name, listed, quoted
 from nvsd.files.writing import replacing
 from nvsd.results.schema import NEEDED, PATH, SELECTION, kernel_of
+from nvsd.results.selections import is_selection
 
 TEXTS = ("feature", "group", "kernel", "class")
+READING: dict[str, Any] = {
+    "engine": "h5netcdf",
+    "decode_times": False,
+    "decode_timedelta": False,
+}
 
 
-def write_dataset(path: Any, dataset: xr.Dataset) -> None:
-    """Write a Dataset as netCDF, completely or not at all."""
+def write_dataset(path: Any, dataset: xr.Dataset | xr.DataTree) -> None:
+    """Write a Dataset, or a tree of them, as netCDF, completely or not at all."""
     # HDF5 crashes the process when the disk is full. From memory, writing raises an error instead.
     content: Any = dataset.to_netcdf(engine="h5netcdf")
     with replacing(path) as temporary:
@@ -33,19 +41,15 @@ def read_path(path: Any) -> xr.Dataset:
     checked, so that the result can predict.
     """
     place = existing_file(path)
-    try:
+    with _one_sentence(place):
         dataset = _load(place)
-    except MemoryError:
-        raise
-    except Exception as error:  # a damaged HDF5 file may raise anything
-        raise ValueError(
-            f"{file_name(place)} cannot be read as netCDF; give a file that nvsd wrote."
-        ) from error
     absent = [name for name in NEEDED if name not in dataset.variables]
     if absent or not {"alpha", "theta"} & set(dataset.variables):
         what = f"it has no {listed(absent)}" if absent else "it holds no function"
         if dataset.attrs.get("title") == SELECTION.title:
             what = "it holds the candidates of a selection"
+        if is_selection(dataset.attrs):
+            what = "it holds a whole selection"
         raise ValueError(
             f"{file_name(place)} is not a path ({what}); give a file that nvsd path, or nvsd "
             "select --out, wrote."
@@ -56,6 +60,41 @@ def read_path(path: Any) -> xr.Dataset:
     return dataset
 
 
+def holds_selection(path: Any) -> bool:
+    """Whether a file that can be read holds a whole selection."""
+    place = existing_file(path)
+    with _one_sentence(place), h5py.File(place, "r") as raw:
+        return is_selection(raw.attrs)
+
+
+def read_selection(path: Any) -> xr.DataTree:
+    """Read the tree of a whole selection, as numbers and text; its parts are not checked."""
+    place = existing_file(path)
+    if not holds_selection(place):
+        raise ValueError(
+            f"{file_name(place)} is not a selection; give a file that Selection.save, or nvsd "
+            "select --save, wrote."
+        )
+    with _one_sentence(place), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with xr.open_datatree(place, **READING) as file:
+            _refuse_large(place, file.nbytes)
+            return file.load()
+
+
+@contextmanager
+def _one_sentence(place: Path) -> Iterator[None]:
+    """Any failure but a lack of memory as one sentence."""
+    try:
+        yield
+    except MemoryError:
+        raise
+    except Exception as error:  # a damaged HDF5 file may raise anything
+        raise ValueError(
+            f"{file_name(place)} cannot be read as netCDF; give a file that nvsd wrote."
+        ) from error
+
+
 def _load(place: Path) -> xr.Dataset:
     known = {*PATH.variables, *PATH.coordinates}
     # If this fails, h5netcdf would leave the file half open and complain about it at exit.
@@ -63,17 +102,19 @@ def _load(place: Path) -> xr.Dataset:
         raw.attrs.get("_nc3_strict")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        with xr.open_dataset(
-            place, engine="h5netcdf", decode_times=False, decode_timedelta=False
-        ) as file:
+        with xr.open_dataset(place, **READING) as file:
             dataset = file.drop_vars([name for name in file.variables if name not in known])
-            size, limit = dataset.nbytes, machine.available_memory()
-            if size > limit:
-                raise MemoryError(
-                    f"{file_name(place)} would need {size / 2**30:.1f} GiB of memory but only "
-                    f"{limit / 2**30:.1f} are free; use a machine with more memory."
-                )
+            _refuse_large(place, dataset.nbytes)
             return dataset.load()
+
+
+def _refuse_large(place: Path, size: int) -> None:
+    limit = machine.available_memory()
+    if size > limit:
+        raise MemoryError(
+            f"{file_name(place)} would need {size / 2**30:.1f} GiB of memory but only "
+            f"{limit / 2**30:.1f} are free; use a machine with more memory."
+        )
 
 
 def _damage(dataset: xr.Dataset) -> str | None:

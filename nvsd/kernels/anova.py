@@ -228,6 +228,13 @@ class Anova(Kernel):
                 row[:] = (z * sum(without(e, z)[:q])) @ alpha
         return effects
 
+    def factors(self, X: Array, Y: Array) -> tuple[list[Array], int] | None:
+        """Z_a of each input and the order, unless a unit has several inputs."""
+        units = self._all_units(X.shape[1])
+        if len(units) < X.shape[1]:
+            return None
+        return [eta * u.parts(self.base, X, Y, False).value for eta, u in units], self.order
+
     def _all_units(self, d: int) -> list[tuple[float, Unit]]:
         """All units, including those of weight 0."""
         ones = None if self.weights is None else (1.0,) * len(self.weights)

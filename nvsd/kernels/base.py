@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cache
@@ -11,10 +10,10 @@ from itertools import chain
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from nvsd.data.checks import check_pair, check_points, check_positive
-from nvsd.descriptions import decoded, encoded
+from nvsd.data.checks import check_coefficients, check_pair, check_points, check_positive
+from nvsd.descriptions import Brief, decoded, encoded
 from nvsd.kernels import blocks
 from nvsd.kernels.blocks import Array, Block
 from nvsd.kernels.products import AppliedProducts, Products, SumProducts
@@ -23,7 +22,7 @@ N_NODES = 100  # quadrature nodes; their spacing of 0.2 resolves kernels down to
 
 
 @dataclass(frozen=True)
-class Kernel(ABC):
+class Kernel(Brief, ABC):
     """A positive semi-definite function k(x, x'), twice differentiable.
 
     Kernels can be added (``k1 + k2``), multiplied by positive numbers (``2.0 * k``), compared by
@@ -111,7 +110,7 @@ class Kernel(ABC):
         """
         X_new, X = check_pair(X_new, X)
         m, (n, d) = len(X_new), X.shape
-        A, B, columns = _coefficients(alpha, beta, n, d)
+        A, B, columns = check_coefficients(alpha, beta, n, d)
         f, grad = blocks.evaluate(self, X_new, X, A, B, gradient=gradient)
         return f.reshape(m, *columns), grad.reshape(d, m, *columns) if gradient else None
 
@@ -148,6 +147,10 @@ class Kernel(ABC):
         K, D = np.zeros((len(x), len(t))), np.zeros((1, len(x), len(t)))
         self._accumulate(1.0, x[:, None], t[:, None], K, D, None)
         return K @ w, D[0] @ w
+
+    def factors(self, X: Array, Y: Array) -> tuple[list[Array], int] | None:
+        """Z_a (n, m) of each input, and q, if k = constant + Σ_{s=1..q} e_s(z_1, …, z_d)."""
+        return None
 
     @property
     def polynomial(self) -> tuple[int, float] | None:
@@ -193,6 +196,9 @@ class Sum(Kernel):
         parts = (kernel.kernels if isinstance(kernel, Sum) else (kernel,) for kernel in kernels)
         object.__setattr__(self, "kernels", tuple(chain.from_iterable(parts)))
 
+    def __repr__(self) -> str:
+        return " + ".join(map(repr, self.kernels))
+
     def _accumulate(self, c: float, X: Array, Y: Array, K: Block, D: Block, L: Block) -> None:
         for kernel in self.kernels:
             kernel._accumulate(c, X, Y, K, D, L)
@@ -237,6 +243,11 @@ class Scaled(Kernel):
             raise ValueError(f"{self.kernel!r} cannot be scaled; give a kernel.")
         object.__setattr__(self, "factor", check_positive("factor", self.factor))
 
+    def __repr__(self) -> str:
+        return f"{self.factor:g} * " + (
+            f"({self.kernel!r})" if isinstance(self.kernel, Sum) else repr(self.kernel)
+        )
+
     def _accumulate(self, c: float, X: Array, Y: Array, K: Block, D: Block, L: Block) -> None:
         self.kernel._accumulate(c * self.factor, X, Y, K, D, L)
 
@@ -269,25 +280,3 @@ def quadrature() -> tuple[Array, Array]:
     """Points and weights for means under the standard normal law, exact to degree 199."""
     t, w = np.polynomial.hermite_e.hermegauss(N_NODES)
     return t, w / w.sum()
-
-
-def _coefficients(
-    alpha: ArrayLike | None, beta: ArrayLike | None, n: int, d: int
-) -> tuple[Array, Block, tuple[int, ...]]:
-    """Return alpha (n, k), beta (d, n, k) or None, and the trailing shape given: () or (k,)."""
-    B: NDArray[np.float64] | None = None if beta is None else np.asarray(beta, dtype=float)
-    if alpha is not None:
-        A = np.asarray(alpha, dtype=float)
-    elif B is not None:
-        A = np.zeros(B.shape[1:])
-    else:
-        raise ValueError("neither alpha nor beta is given; give at least one of them.")
-    columns = A.shape[1:]
-    fits = A.shape == (n, *columns) and (B is None or B.shape == (d, n, *columns))
-    if not fits or len(columns) > 1:
-        raise ValueError(
-            f"the shapes of alpha {A.shape} and beta {None if B is None else B.shape} do not fit; "
-            f"give ({n},) and ({d}, {n}), or ({n}, k) and ({d}, {n}, k)."
-        )
-    k = math.prod(columns)
-    return A.reshape(n, k), None if B is None else B.reshape(d, n, k), columns

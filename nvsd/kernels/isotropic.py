@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
 from nvsd.data.checks import check_positive
+from nvsd.kernels import blocks
 from nvsd.kernels.base import Kernel
 from nvsd.kernels.blocks import Array
 from nvsd.kernels.profile import Profile
@@ -79,6 +80,12 @@ class Gaussian(Isotropic):
         """h(s) = exp(-s)."""
         h = np.exp(-t)
         return h, -h, h
+
+    def factors(self, X: Array, Y: Array) -> tuple[list[Array], int] | None:
+        """Z_a = k_a − 1, because k = Π_a k_a = Π_a (1 + z_a)."""
+        d = X.shape[1]
+        one = [blocks.K(self.restrict([a]), X[:, [a]], Y[:, [a]]) - 1 for a in range(d)]
+        return one, d
 
     def normal_mean(self, x: Array) -> tuple[Array, Array]:
         """m(x) = w (w² + 1)^(-1/2) exp(-x²/(2(w² + 1))), in closed form."""

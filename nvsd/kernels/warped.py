@@ -59,6 +59,10 @@ class Warped(Kernel):
         f, grad = self.kernel._evaluate(squash(X_new), squash(X), alpha, inner, gradient)
         return f, squash_slope(X_new).T[: len(grad), :, None] * grad
 
+    def factors(self, X: Array, Y: Array) -> tuple[list[Array], int] | None:
+        """Those of the kernel, at the squashed inputs."""
+        return self.kernel.factors(squash(X), squash(Y))
+
     def restrict(self, features: ArrayLike) -> Kernel:
         """Return the kernel on a subset of the inputs: indices, or a boolean mask."""
         return Warped(self.kernel.restrict(features))

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from nvsd.descriptions import class_names
+from nvsd.descriptions import Brief, class_names
 from nvsd.losses.roots import increasing_root
 from nvsd.tolerances import TINY
 
@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Loss(ABC):
+class Loss(Brief, ABC):
     """(1/n) Σ_i ℓ(y_i, f_i), convex in f.
 
     Predictions F have the samples along their last axis; y is (n,).

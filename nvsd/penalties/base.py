@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from nvsd.descriptions import class_names
+from nvsd.descriptions import Brief, class_names
 from nvsd.penalties.bound import BoundPenalty
 from nvsd.penalties.parsing import Features, plain, resolve_names
 
@@ -20,7 +20,7 @@ Check = Callable[[Any], Any]
 
 
 @dataclass(frozen=True)
-class Penalty(ABC):
+class Penalty(Brief, ABC):
     """Description of a penalty, to be bound to the features; the parent of all descriptions.
 
     Attributes

@@ -8,6 +8,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from nvsd.kernels import Kernel
 from nvsd.losses import LossTerm
 from nvsd.results.schema import REFIT, library_version, name_loss, text
 from nvsd.ridge.by_loss import LossRefit
@@ -78,7 +79,7 @@ def refit_dataset(
     groups: Sequence[str] | None,
     x_mean: Array,
     x_scale: Array,
-    derivative_norm: Array,
+    derivative_norm: Array | None,
     attrs: dict[str, str | float],
 ) -> xr.Dataset:
     """One refit as a Dataset that predicts: ``dataset.nvsd.predict(X_new)``.
@@ -88,8 +89,8 @@ def refit_dataset(
     """
     used = np.asarray(fit.features, dtype=bool)
     shown = used if used.any() else np.ones_like(used)
-    data = {
-        "derivative_norm": derivative_norm[shown],
+    data = {} if derivative_norm is None else {"derivative_norm": derivative_norm[shown]}
+    data |= {
         "support": used[shown],
         "n_selected": int(used.sum()),
         "ridge_nu": float(fit.nus[0]),
@@ -116,3 +117,20 @@ def refit_dataset(
     of_function = {name: data[name] for name in data if REFIT.variables[name].dims[:1] == ("tau",)}
     rest = {name: data[name] for name in data if name not in of_function}
     return REFIT.make(of_function, coords, attrs, ()).merge(REFIT.make(rest, {}, {}))
+
+
+def refit_of(dataset: xr.Dataset, features: Sequence[str]) -> RidgeFit:
+    """The refit that `refit_dataset` wrote, among all inputs; of several classes, all of them."""
+    on = dataset["support"].values if dataset["support"].ndim == 1 else dataset["support"].values[0]
+    names = set(dataset["feature"].values[on.astype(bool)].tolist())
+    used = np.array([name in names for name in features], dtype=bool)
+    points = dataset["points"].values if used.any() else np.empty((dataset.sizes["sample"], 0))
+    alpha, nus = (np.asarray(dataset[name].values, dtype=float) for name in ("alpha", "ridge_nu"))
+    return RidgeFit(
+        Kernel.from_json(str(dataset["kernel"].item())),
+        np.ascontiguousarray(points, dtype=float),
+        used,
+        np.atleast_1d(nus),
+        np.ascontiguousarray(np.atleast_2d(alpha)),
+        float(dataset["y_mean"]),
+    )

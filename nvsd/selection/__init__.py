@@ -24,13 +24,13 @@ from nvsd.progress import progress_bar
 from nvsd.selection.candidates import Candidate, Method, judge
 from nvsd.selection.classes import ClassSelection
 from nvsd.selection.engine import (
-    METHOD,
     RULES,
     Question,
     refuse_given,
     refuse_of_engine,
     select_by_engine,
 )
+from nvsd.selection.history import history
 from nvsd.selection.inputs import (
     Inputs,
     check_rate,
@@ -38,15 +38,17 @@ from nvsd.selection.inputs import (
     group_labels,
     make_task,
 )
+from nvsd.selection.loading import load_selection
 from nvsd.selection.pooling import POOLED, default_methods, pool
 from nvsd.selection.procedures import procedure_of
-from nvsd.selection.result import Refit, Selection, history
+from nvsd.selection.refits import Refit
+from nvsd.selection.result import METHOD, Selection
 from nvsd.selection.subsamples import stability
 from nvsd.selection.targets import target_of
 from nvsd.selection.task import Task
 from nvsd.selection.widths import with_widths
 
-__all__ = ["METHODS", "ClassSelection", "Refit", "Selection", "select"]
+__all__ = ["METHODS", "ClassSelection", "Refit", "Selection", "load_selection", "select"]
 
 POOL_RULES = ("clear", "1se")  # rules that the default method does not have
 NU = 1e-3  # ν of the path; the default method has no path
@@ -179,7 +181,7 @@ def select(
     n_jobs : int, optional
         Number of parallel fits, by joblib, as processes with one BLAS thread each.
     progress : bool, optional
-        Show a progress bar; by default only in an interactive session on a terminal.
+        Show a progress bar; by default at a terminal and in notebooks.
     **options
         Options of the method. "support", "rank" and "adaptive": n_taus, tau_ratio, tol of the path;
         "adaptive": stages; "reweight": rounds; "stability": base, n_pairs, threshold; "pool":
@@ -254,8 +256,8 @@ def _by_candidates(
 ) -> Selection:
     """Judge the candidates of the method, and refit the winner."""
     propose = _method(task, method, options)
-    unit = "set" if isinstance(task.held_out, tuple) else "fold"
-    with progress_bar(progress, None, method, unit) as tick:
+    folds = None if isinstance(task.held_out, tuple) else len(task.held_out)
+    with progress_bar(progress, folds, method, "set" if folds is None else "fold") as tick:
         judged = judge(task, propose, tick)
     best = judged.best(task.rule)
     support = judged.candidates[best].support

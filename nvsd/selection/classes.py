@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -10,69 +10,18 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from nvsd.engine.aims import probabilities
 from nvsd.losses import Logistic
 from nvsd.results.classes import class_dataset
-from nvsd.ridge.newton import SeveralFits
-from nvsd.selection.result import Refit, Selection
+from nvsd.results.selections import StoredSelection
+from nvsd.selection.refits import ClassRefit
+from nvsd.selection.result import Selection
 from nvsd.selection.task import Array
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-@dataclass(frozen=True, eq=False)
-class ClassRefit(Refit):
-    """Kernel logistic regression on the selected inputs; it ignores all others.
-
-        minimise (1/n) Σ_i log(1 + exp(−y_i f(x_i))) + ν ‖f‖²,   f with a free constant
-
-    Two classes have one f, the log-odds of the second. More have one each, against the rest.
-
-    Attributes
-    ----------
-    fit : SeveralFits
-    inputs : Inputs
-    classes : array
-        The labels.
-    origin : (c,) array
-        The log-odds of the classes' shares.
-    n : int
-        Number of rows that were fitted.
-    """
-
-    fit: SeveralFits
-    classes: NDArray[Any] = field(default_factory=lambda: np.empty(0))
-    origin: Array = field(default_factory=lambda: np.zeros(1))
-    n: int = 0
-
-    def predict_proba(self, X_new: ArrayLike) -> Array:
-        """The probability of each class at new points, (m, classes).
-
-        The shares of the classes count as one row beside those that were fitted, so that no
-        probability is 0 or 1.
-        """
-        f = self.fit.predict(self._points(X_new))
-        return np.ascontiguousarray(probabilities(f, self.origin, self.n).T)
-
-    def decision_function(self, X_new: ArrayLike) -> Array:
-        """The log-odds of the second of two classes, (m,), or of each class, (m, classes)."""
-        P = self.predict_proba(X_new)
-        odds = np.log(P) - np.log1p(-P)
-        return odds[:, 1] if len(self.classes) == 2 else odds
-
-    def predict(self, X_new: ArrayLike) -> NDArray[Any]:
-        """The most probable class at new points, (m,)."""
-        return np.asarray(self.classes[self.predict_proba(X_new).argmax(axis=1)])
-
-    def derivative_norms(self, X: Array) -> Array:
-        """‖∂_a f‖ over samples, (d,): for several f the root of the sum of squares."""
-        some = X[np.linspace(0, len(X) - 1, min(len(X), 500)).round().astype(int)]
-        gradient = self.fit.gradient((some - self.inputs.mean) / self.inputs.scale)
-        return np.asarray(np.sqrt(np.mean(np.sum(gradient**2, axis=0), axis=1)))
-
-
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ClassSelection(Selection):
     """Which inputs the class depends on, how they were selected, and the fit on them.
 
@@ -89,12 +38,18 @@ class ClassSelection(Selection):
         by squares; for several classes the root of the sum of squares over them.
     held_out : mapping
         Scores of the chosen set's probabilities on held-out rows; see `quality`.
+    held_out_probability : (rows, classes) array
+        These probabilities, fold after fold.
+    held_out_class : (rows,) int array
+        The number of each row's class.
     """
 
     refit: ClassRefit
     predictor: ClassRefit
     classes: NDArray[Any] = field(default_factory=lambda: np.empty(0))
     held_out: dict[str, float] = field(default_factory=dict)
+    held_out_probability: Array = field(default_factory=lambda: np.empty((0, 2)))
+    held_out_class: NDArray[np.intp] = field(default_factory=lambda: np.empty(0, dtype=np.intp))
 
     @cached_property
     def quality(self) -> pd.Series:
@@ -135,4 +90,13 @@ class ClassSelection(Selection):
             refit.classes,
             refit.origin,
             attrs | {"loss": Logistic().to_json(), "n_fitted": refit.n},
+        )
+
+    def _stored(self) -> StoredSelection:
+        """What a file needs to hold."""
+        return replace(
+            super()._stored(),
+            classes=self.classes,
+            probabilities=self.held_out_probability,
+            codes=self.held_out_class,
         )

@@ -19,12 +19,12 @@ from nvsd.progress import progress_bar
 from nvsd.results.schema import library_version, text
 from nvsd.selection.inputs import JudgedRows
 from nvsd.selection.procedures import Procedure
-from nvsd.selection.result import Refit, Selection
+from nvsd.selection.refits import Refit
+from nvsd.selection.result import METHOD, Selection
 from nvsd.selection.significance import Evidence
 from nvsd.selection.task import Array, Mask
 from nvsd.tolerances import TINY
 
-METHOD = "anova"
 RULES = ("smallest", "min")
 # All inputs are used to predict if their error is 5 % less: the refit of a set gains about as much.
 ALL_BETTER = 0.95

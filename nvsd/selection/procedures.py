@@ -20,10 +20,11 @@ from nvsd.inference.hypotheses import Testable
 from nvsd.inference.loss_hypotheses import LossModel
 from nvsd.results.schema import SELECTION, selection_by
 from nvsd.results.variables import Schema
-from nvsd.selection.classes import ClassRefit, ClassSelection
+from nvsd.selection.classes import ClassSelection
 from nvsd.selection.inputs import Inputs, JudgedRows
 from nvsd.selection.quality import quality
-from nvsd.selection.result import Refit, Selection
+from nvsd.selection.refits import ClassRefit, Refit
+from nvsd.selection.result import Selection
 from nvsd.selection.significance import models_of
 from nvsd.selection.targets import Target, aim_of
 from nvsd.selection.task import Array, Mask
@@ -187,7 +188,13 @@ class ByLoss:
         P, codes = self._held_out(folds, structure, size)
         found = quality(P, codes)
         parts["history"].attrs.update(found)
-        return ClassSelection(**parts, classes=self.classes, held_out=found)
+        return ClassSelection(
+            **parts,
+            classes=self.classes,
+            held_out=found,
+            held_out_probability=P,
+            held_out_class=codes,
+        )
 
     def _held_out(
         self, folds: list[LossFold], structure: Structure, size: int

@@ -2,94 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any
+import os
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from nvsd.kernels import Kernel
+from nvsd.files import write_dataset
 from nvsd.results.refits import refit_dataset
-from nvsd.results.schema import FALSE_SELECTIONS, SELECTION, library_version, text
-from nvsd.ridge.dense import RidgeFit
-from nvsd.selection.candidates import Judged
-from nvsd.selection.inputs import Inputs
+from nvsd.results.schema import FALSE_SELECTIONS
+from nvsd.results.selections import StoredSelection
+from nvsd.selection.effects import effects_of, interactions_of
+from nvsd.selection.html import selection_html
+from nvsd.selection.refits import Refit
 from nvsd.selection.significance import Evidence
-from nvsd.selection.task import Array, Mask, Task
+from nvsd.selection.summary import brief, summary
+from nvsd.selection.task import Array, Mask
 
 if TYPE_CHECKING:
     import pandas as pd
 
-
-@dataclass(frozen=True, eq=False)
-class Refit:
-    """Kernel ridge on the selected inputs; it ignores all others.
-
-    Attributes
-    ----------
-    fit : RidgeFit
-        The fit on the selected inputs, as the kernel sees them.
-    inputs : Inputs
-        Names of all inputs and how the kernel sees them.
-    """
-
-    fit: RidgeFit
-    inputs: Inputs
-
-    @property
-    def features(self) -> tuple[str, ...]:
-        """Names of all inputs."""
-        return self.inputs.features
-
-    @property
-    def x_mean(self) -> Array:
-        """The kernel sees (X − x_mean) / x_scale."""
-        return self.inputs.mean
-
-    @property
-    def x_scale(self) -> Array:
-        """The kernel sees (X − x_mean) / x_scale."""
-        return self.inputs.scale
-
-    @property
-    def kernel(self) -> Kernel:
-        """The kernel on the selected inputs."""
-        return self.fit.kernel
-
-    @property
-    def nu(self) -> float:
-        """The weight of the squared norm."""
-        return float(self.fit.nus[0])
-
-    def predict(self, X_new: ArrayLike) -> Array:
-        """f at new points, (m,).
-
-        X_new has all columns, or is a DataFrame with at least the selected ones. Values of other
-        columns do not matter.
-        """
-        return np.asarray(self.fit.predict(self._points(X_new))[0])
-
-    def gradient(self, X_new: ArrayLike) -> Array:
-        """∂_a f at new points, (d, m), in the units of the samples as given; 0 if not selected."""
-        gradient = self.fit.gradient(self._points(X_new))[0]
-        return np.asarray(gradient / self.inputs.scale[:, None])
-
-    def derivative_norms(self, X: Array) -> Array:
-        """‖∂_a f‖ over samples, (d,), per unit of the inputs as the kernel sees them.
-
-        Above 500 rows an evenly spaced subsample is used.
-        """
-        some = X[np.linspace(0, len(X) - 1, min(len(X), 500)).round().astype(int)]
-        gradient = self.fit.gradient((some - self.inputs.mean) / self.inputs.scale)[0]
-        return np.asarray(np.sqrt(np.mean(gradient**2, axis=1)))
-
-    def _points(self, X_new: ArrayLike) -> Array:
-        return self.inputs.points(X_new, self.fit.features, "X_new")
+METHOD = "anova"  # the default: the only one that makes tests
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Selection:
     """Which inputs were selected, how, and the refit on them.
 
@@ -142,12 +81,30 @@ class Selection:
     evidence: Evidence | xr.Dataset | None = None
     measure: str = "mean squared error"
 
+    def __repr__(self) -> str:
+        return brief(self)
+
+    def _repr_html_(self) -> str:
+        return selection_html(self)
+
+    def summary(self) -> str:
+        """What was selected and why, as plain text of at most 80 columns.
+
+        It has p-values if they were made before, by `p_values` or ``select(p_values=True)``.
+        """
+        return summary(self)
+
     @cached_property
     def significance(self) -> xr.Dataset:
         """Tests for every input, or group, of whether y depends on it given the others.
 
         They are made when first used, with the folds of the selection.
         """
+        if self.evidence is None and self.method == METHOD:
+            raise ValueError(
+                "the selection was saved without tests; save it with p_values=True, or call "
+                "nvsd.significance(X, y)."
+            )
         if self.evidence is None:
             raise ValueError(
                 f"method = {self.method!r} makes no tests; give method='anova', or call "
@@ -156,6 +113,12 @@ class Selection:
         if isinstance(self.evidence, xr.Dataset):
             return self.evidence
         return self.evidence.dataset()
+
+    @property
+    def tests(self) -> xr.Dataset | None:
+        """The tests of `significance`, if they have been made; it never starts them."""
+        made = isinstance(self.evidence, xr.Dataset) or "significance" in vars(self)
+        return self.significance if made else None
 
     @property
     def p_values(self) -> pd.Series:
@@ -218,6 +181,66 @@ class Selection:
             {"method": str(self.method), "score": float(self.score), **self._loss()},
         )
 
+    def effects(self) -> pd.DataFrame:
+        """What each selected input does alone, and together with others, in the refit.
+
+        The refit is split into main effects, pairs and more, under the law in which inputs are
+        independent, each with the distribution of the samples; see `nvsd.ridge.decomposition`.
+
+        Returns
+        -------
+        DataFrame
+            The largest first: `feature`; `share` of the variance of f that its main effect has;
+            `interactions`, the shares of all pairs with it; and `strength`, the standard deviation
+            of its main effect, in units of y or, for classes, of log-odds.
+        """
+        return effects_of(self.refit)
+
+    def interactions(self) -> pd.DataFrame:
+        """What pairs of selected inputs do together in the refit, beyond their main effects.
+
+        Returns
+        -------
+        DataFrame
+            The largest first: `pair`, two names; `share` of the variance of f; and `strength`, the
+            norm of the mixed derivative ∂²f/∂x_a∂x_b, per unit of the inputs as the kernel sees
+            them.
+        """
+        return interactions_of(self.refit)
+
+    def save(self, file: str | os.PathLike[str], *, p_values: bool = False) -> None:
+        """Write the whole selection as netCDF, for `nvsd.load_selection`.
+
+        The file appears complete or not at all. It holds numbers and text only.
+
+        Parameters
+        ----------
+        file : path
+        p_values : bool
+            Whether to make the tests of `significance` first; if they were made before, the file
+            has them in any case.
+        """
+        tests = self.significance if p_values else self.tests
+        write_dataset(file, replace(self._stored(), tests=tests).tree())
+
+    def _stored(self) -> StoredSelection:
+        """What a file needs to hold."""
+        refit = self.refit.stored()
+        return StoredSelection(
+            support=self.support,
+            features=self.features,
+            groups=self.groups,
+            method=self.method,
+            history=self.history,
+            refit=refit,
+            score=self.score,
+            strength=self.strength,
+            order=self.order,
+            predictor=refit if self.predictor is self.refit else self.predictor.stored(),
+            predicts_with=self.predicts_with,
+            measure=self.measure,
+        )
+
     def _loss(self) -> dict[str, str]:
         """The loss as an attribute, where it is not squares."""
         return {name: self.history.attrs[name] for name in ("loss",) if name in self.history.attrs}
@@ -263,38 +286,3 @@ class Selection:
         """The p-value of each input, or of its group."""
         labels = self.features if self.groups is None else self.groups
         return np.asarray(self.p_values.loc[list(labels)].values)
-
-
-def history(task: Task, judged: Judged, method: str, chosen: int) -> xr.Dataset:
-    """Every candidate with its errors, strengths and settings."""
-    rows = judged.candidates
-    support = np.array([row.support for row in rows])
-
-    @cache
-    def norms(key: bytes, kernel: int, nu: float) -> Array:
-        return task.norms(np.frombuffer(key, dtype=bool), task.kernels[kernel], nu)
-
-    models = zip(support, judged.kernel, judged.nu, strict=True)
-    data: dict[str, Any] = {
-        "support": support,
-        "derivative_norm": np.array([norms(row.tobytes(), *model) for row, *model in models]),
-        "strength": np.array([row.strength for row in rows]),
-        "n_selected": support.sum(axis=1),
-        "error": judged.error,
-        "error_se": judged.error_se,
-        "clearness": np.array([row.clearness for row in rows]),
-        "ridge_nu": judged.nu,
-        "kernel": text(task.kernels[i].to_json() for i in judged.kernel),
-        "method": text(row.method for row in rows),
-        "origin": text(row.origin for row in rows),
-        "tau": np.array([row.tau for row in rows]),
-    }
-    coords = {"step": np.arange(len(rows)), "feature": text(task.features)}
-    attrs = {
-        "method": method,
-        "chosen": chosen,
-        "rule": task.rule,
-        "nvsd_version": library_version(),
-        **dict(rows[chosen].notes),
-    }
-    return SELECTION.make(data, coords, attrs)

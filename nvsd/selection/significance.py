@@ -215,7 +215,7 @@ def significance(
     n_jobs : int, optional
         Number of folds fitted in parallel, as processes with one BLAS thread each.
     progress : bool, optional
-        Show a progress bar; by default only in an interactive session on a terminal.
+        Show a progress bar; by default at a terminal and in notebooks.
 
     Returns
     -------

@@ -1,0 +1,48 @@
+"""The history of a selection by candidates."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from nvsd.results.schema import SELECTION, library_version, text
+from nvsd.selection.candidates import Judged
+from nvsd.selection.task import Array, Task
+
+
+def history(task: Task, judged: Judged, method: str, chosen: int) -> xr.Dataset:
+    """Every candidate with its errors, strengths and settings."""
+    rows = judged.candidates
+    support = np.array([row.support for row in rows])
+
+    @cache
+    def norms(key: bytes, kernel: int, nu: float) -> Array:
+        return task.norms(np.frombuffer(key, dtype=bool), task.kernels[kernel], nu)
+
+    models = zip(support, judged.kernel, judged.nu, strict=True)
+    data: dict[str, Any] = {
+        "support": support,
+        "derivative_norm": np.array([norms(row.tobytes(), *model) for row, *model in models]),
+        "strength": np.array([row.strength for row in rows]),
+        "n_selected": support.sum(axis=1),
+        "error": judged.error,
+        "error_se": judged.error_se,
+        "clearness": np.array([row.clearness for row in rows]),
+        "ridge_nu": judged.nu,
+        "kernel": text(task.kernels[i].to_json() for i in judged.kernel),
+        "method": text(row.method for row in rows),
+        "origin": text(row.origin for row in rows),
+        "tau": np.array([row.tau for row in rows]),
+    }
+    coords = {"step": np.arange(len(rows)), "feature": text(task.features)}
+    attrs = {
+        "method": method,
+        "chosen": chosen,
+        "rule": task.rule,
+        "nvsd_version": library_version(),
+        **dict(rows[chosen].notes),
+    }
+    return SELECTION.make(data, coords, attrs)

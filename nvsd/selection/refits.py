@@ -1,0 +1,155 @@
+"""The fits that a selection ends with: kernel ridge, or logistic regression, on some inputs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from nvsd.engine.aims import probabilities
+from nvsd.kernels import Kernel
+from nvsd.results.selections import StoredFit
+from nvsd.ridge.dense import RidgeFit
+from nvsd.ridge.newton import SeveralFits
+from nvsd.selection.html import refit_html
+from nvsd.selection.inputs import Inputs
+from nvsd.selection.summary import brief_refit
+from nvsd.selection.task import Array
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Refit:
+    """Kernel ridge on the selected inputs; it ignores all others.
+
+    Attributes
+    ----------
+    fit : RidgeFit
+        The fit on the selected inputs, as the kernel sees them.
+    inputs : Inputs
+        Names of all inputs and how the kernel sees them.
+    """
+
+    fit: RidgeFit
+    inputs: Inputs
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """Names of all inputs."""
+        return self.inputs.features
+
+    @property
+    def x_mean(self) -> Array:
+        """The kernel sees (X − x_mean) / x_scale."""
+        return self.inputs.mean
+
+    @property
+    def x_scale(self) -> Array:
+        """The kernel sees (X − x_mean) / x_scale."""
+        return self.inputs.scale
+
+    @property
+    def uses(self) -> list[str]:
+        """Names of the inputs that f uses."""
+        return [self.features[a] for a in np.flatnonzero(self.fit.features)]
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel on the selected inputs."""
+        return self.fit.kernel
+
+    @property
+    def nu(self) -> float:
+        """The weight of the squared norm."""
+        return float(self.fit.nus[0])
+
+    def predict(self, X_new: ArrayLike) -> Array:
+        """f at new points, (m,).
+
+        X_new has all columns, or is a DataFrame with at least the selected ones. Values of other
+        columns do not matter.
+        """
+        return np.asarray(self.fit.predict(self._points(X_new))[0])
+
+    def gradient(self, X_new: ArrayLike) -> Array:
+        """∂_a f at new points, (d, m), in the units of the samples as given; 0 if not selected."""
+        gradient = self.fit.gradient(self._points(X_new))[0]
+        return np.asarray(gradient / self.inputs.scale[:, None])
+
+    def derivative_norms(self, X: Array) -> Array:
+        """‖∂_a f‖ over samples, (d,), per unit of the inputs as the kernel sees them.
+
+        Above 500 rows an evenly spaced subsample is used.
+        """
+        some = X[np.linspace(0, len(X) - 1, min(len(X), 500)).round().astype(int)]
+        gradient = self.fit.gradient((some - self.inputs.mean) / self.inputs.scale)[0]
+        return np.asarray(np.sqrt(np.mean(gradient**2, axis=1)))
+
+    def __repr__(self) -> str:
+        return brief_refit(self)
+
+    def _repr_html_(self) -> str:
+        return refit_html(self)
+
+    def stored(self) -> StoredFit:
+        """What a file needs to hold."""
+        return StoredFit(self.fit, self.features, self.x_mean, self.x_scale)
+
+    def _points(self, X_new: ArrayLike) -> Array:
+        return self.inputs.points(X_new, self.fit.features, "X_new")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ClassRefit(Refit):
+    """Kernel logistic regression on the selected inputs; it ignores all others.
+
+        minimise (1/n) Σ_i log(1 + exp(−y_i f(x_i))) + ν ‖f‖²,   f with a free constant
+
+    Two classes have one f, the log-odds of the second. More have one each, against the rest.
+
+    Attributes
+    ----------
+    fit : SeveralFits
+    inputs : Inputs
+    classes : array
+        The labels.
+    origin : (c,) array
+        The log-odds of the classes' shares.
+    n : int
+        Number of rows that were fitted.
+    """
+
+    fit: SeveralFits
+    classes: NDArray[Any] = field(default_factory=lambda: np.empty(0))
+    origin: Array = field(default_factory=lambda: np.zeros(1))
+    n: int = 0
+
+    def predict_proba(self, X_new: ArrayLike) -> Array:
+        """The probability of each class at new points, (m, classes).
+
+        The shares of the classes count as one row beside those that were fitted, so that no
+        probability is 0 or 1.
+        """
+        f = self.fit.predict(self._points(X_new))
+        return np.ascontiguousarray(probabilities(f, self.origin, self.n).T)
+
+    def decision_function(self, X_new: ArrayLike) -> Array:
+        """The log-odds of the second of two classes, (m,), or of each class, (m, classes)."""
+        P = self.predict_proba(X_new)
+        odds = np.log(P) - np.log1p(-P)
+        return odds[:, 1] if len(self.classes) == 2 else odds
+
+    def predict(self, X_new: ArrayLike) -> NDArray[Any]:
+        """The most probable class at new points, (m,)."""
+        return np.asarray(self.classes[self.predict_proba(X_new).argmax(axis=1)])
+
+    def stored(self) -> StoredFit:
+        """What a file needs to hold."""
+        return replace(super().stored(), origin=self.origin, n=self.n)
+
+    def derivative_norms(self, X: Array) -> Array:
+        """‖∂_a f‖ over samples, (d,): for several f the root of the sum of squares."""
+        some = X[np.linspace(0, len(X) - 1, min(len(X), 500)).round().astype(int)]
+        gradient = self.fit.gradient((some - self.inputs.mean) / self.inputs.scale)
+        return np.asarray(np.sqrt(np.mean(np.sum(gradient**2, axis=0), axis=1)))
