@@ -20,12 +20,7 @@ from nvsd.linalg import (
     product,
     shifted_system,
 )
-from nvsd.representations.base import (
-    FLAT_KAPPA,
-    Problem,
-    Representation,
-    Solution,
-)
+from nvsd.representations.base import FLAT_KAPPA, Problem, Representation
 from nvsd.representations.curvature import (
     block_ranges,
     inverse_block_norms,
@@ -33,6 +28,7 @@ from nvsd.representations.curvature import (
     row_sum_norm,
 )
 from nvsd.representations.request import VECTORS, Cost, Request, refuse_blocks
+from nvsd.representations.returned import Solution
 from nvsd.representations.splitting import Image, Splitting
 from nvsd.tolerances import EPS, ROUNDED_SUMS
 
@@ -47,6 +43,7 @@ class DerivativeSpace(Representation):
     kind = "derivative"
     on_samples = True
     splits = True
+    dual_coefficients = True
     _K: Array | None = None  # kept if S2 takes the loss
 
     def __init__(self, request: Request) -> None:
