@@ -19,7 +19,7 @@ from nvsd.penalties import Penalty
 from nvsd.prepared import Prepared, prepare
 from nvsd.results.paths import path_dataset, stack_classes, stack_mu
 from nvsd.solved import Grid, Solved, solve
-from nvsd.solvers import Settings, Status, is_certified, tau_grid
+from nvsd.solvers import Points, Settings, Status, is_certified, tau_grid, verified
 
 
 class ConvergenceWarning(UserWarning):
@@ -156,11 +156,19 @@ def nvsd_path(
 
 def _dataset(prepared: Prepared, solved: Solved) -> xr.Dataset:
     """The path as a Dataset, with a dimension mu if there are several."""
-    _warn_if_unfinished(solved)
-    tol = solved.settings.tol
+    problem, tol = solved.problem, solved.settings.tol
+    X = prepared.X if prepared.representation.on_samples else None
+    found = [
+        verified(points, problem, bound, prepared.kernel, X, tol)
+        for points, bound in zip(solved.points, solved.bounds, strict=True)
+    ]
+    _warn_if_unfinished(solved, [each.points for each in found])
+    described = zip(found, solved.penalties, solved.bounds, solved.traces, strict=True)
     datasets = [
-        path_dataset(prepared, solved.problem, *each, solved.origin, tol)
-        for each in zip(solved.points, solved.penalties, solved.bounds, solved.traces, strict=True)
+        path_dataset(
+            prepared, problem, each.points, each, penalty, bound, trace, solved.origin, tol
+        )
+        for each, penalty, bound, trace in described
     ]
     along = solved.penalty.along
     if not along:
@@ -202,14 +210,14 @@ def _settings(tol: float, max_iter: int, quadratic: str) -> Settings:
     return Settings(float(tol), check_count("max_iter", max_iter), quadratic)
 
 
-def _warn_if_unfinished(solved: Solved) -> None:
+def _warn_if_unfinished(solved: Solved, found: list[Points]) -> None:
     """One warning for all τ whose gap is above tol, in the words of their status."""
-    status = np.concatenate([points.status for points in solved.points])
+    status = np.concatenate([points.status for points in found])
     unfinished = ~is_certified(status)
     if not unfinished.any():
         return
-    taus = np.concatenate([points.tau for points in solved.points])[unfinished]
-    worst = max(float(points.gap.max()) for points in solved.points) / solved.problem.scale
+    taus = np.concatenate([points.tau for points in found])[unfinished]
+    worst = max(float(points.gap.max()) for points in found) / solved.problem.scale
     listed = ", ".join(f"{tau:.4g}" for tau in taus[:5]) + (", ..." if len(taus) > 5 else "")
     ended = [Status(value) for value in np.unique(status[unfinished])]
     scale = solved.loss.scale_name

@@ -25,7 +25,6 @@ from nvsd.solvers import (
     solver_named,
     tau_grid,
     tighten,
-    verified,
 )
 from nvsd.tolerances import LARGEST_SCALE, SMALLEST_SCALE
 
@@ -101,8 +100,7 @@ def solve(
     with progress_bar(progress, n_functions, "path", "tau") as tick:
         for each in solvers:
             trace = Trace() if history else None
-            points = solve_path(each, taus, tick, trace)
-            solved.points.append(_verified(points, prepared, each))
+            solved.points.append(solve_path(each, taus, tick, trace))
             solved.traces.append(trace)
     return solved
 
@@ -113,12 +111,6 @@ def _solver(
     """The solver with its flat end; an automatic grid starts at the tightened τ_max."""
     solver = kind(problem, bound, flat_point(problem, bound), settings)
     return kind(problem, bound, tighten(solver), settings) if automatic else solver
-
-
-def _verified(points: Points, prepared: Prepared, solver: Solver) -> Points:
-    X = prepared.X if prepared.representation.on_samples else None
-    tol, tau_max = solver.settings.tol, solver.flat.tau_max
-    return verified(points, solver.problem, solver.penalty, prepared.kernel, X, tol, tau_max)
 
 
 def _check_scale(scale: float) -> None:
