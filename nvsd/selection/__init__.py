@@ -8,20 +8,16 @@ cross-validation. The winner is refitted. Only the refit ignores the inputs that
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from nvsd.data.checks import check_flag, check_non_negative, check_seed
 from nvsd.kernels import Kernel
 from nvsd.losses import Loss
 from nvsd.penalties import Groups, Penalty
-from nvsd.progress import progress_bar
-from nvsd.selection.candidates import Candidate, Method, judge
+from nvsd.selection.by_candidates import METHODS, select_by_candidates
 from nvsd.selection.classes import ClassSelection
 from nvsd.selection.engine import (
     METHOD,
@@ -31,30 +27,15 @@ from nvsd.selection.engine import (
     refuse_of_engine,
     select_by_engine,
 )
-from nvsd.selection.inputs import (
-    Inputs,
-    check_rate,
-    check_rule,
-    group_labels,
-    make_task,
-)
-from nvsd.selection.pooling import POOLED, default_methods, pool
+from nvsd.selection.inputs import check_rate, check_rule, group_labels, make_task
 from nvsd.selection.procedures import procedure_of
-from nvsd.selection.result import Refit, Selection, history
-from nvsd.selection.subsamples import stability
+from nvsd.selection.result import Refit, Selection
 from nvsd.selection.targets import target_of
-from nvsd.selection.task import Task
-from nvsd.selection.widths import with_widths
 
 __all__ = ["METHODS", "ClassSelection", "Refit", "Selection", "select"]
 
 POOL_RULES = ("clear", "1se")  # rules that the default method does not have
 NU = 1e-3  # ν of the path; the default method has no path
-METHODS: dict[str, Callable[..., list[Candidate]]] = {
-    **POOLED,
-    "stability": stability,
-    "pool": pool,
-}
 
 
 def select(
@@ -241,56 +222,4 @@ def select(
     )
     if width_per_input:
         task.kernel.widened(1.0)  # a kernel without a width is refused now, not at the end
-    return _by_candidates(task, inputs, method, options, width_per_input, progress)
-
-
-def _by_candidates(
-    task: Task,
-    inputs: Inputs,
-    method: str,
-    options: dict[str, Any],
-    width_per_input: bool,
-    progress: bool | None,
-) -> Selection:
-    """Judge the candidates of the method, and refit the winner."""
-    propose = _method(task, method, options)
-    unit = "set" if isinstance(task.held_out, tuple) else "fold"
-    with progress_bar(progress, None, method, unit) as tick:
-        judged = judge(task, propose, tick)
-    best = judged.best(task.rule)
-    support = judged.candidates[best].support
-    if width_per_input and support.any():
-        task, judged = with_widths(task, judged, best)
-    best_kernel = task.kernels[judged.kernel[best]]
-    refit = Refit(task.fit(support, best_kernel, judged.nu[best]), inputs)
-    strength = judged.candidates[best].strength
-    return Selection(
-        support=support,
-        features=task.features,
-        groups=task.groups,
-        method=method,
-        history=history(task, judged, method, best),
-        refit=refit,
-        score=float(judged.error[best]),
-        strength=strength,
-        order=np.lexsort((-strength, ~support)),
-        predictor=refit,
-        predicts_with="the selected inputs",
-    )
-
-
-def _method(task: Task, name: str, options: dict[str, Any]) -> Method:
-    """The method with its options."""
-    if name not in METHODS:
-        raise ValueError(f"method = {name!r} is unknown; give one of {', '.join(METHODS)}.")
-    allowed = list(inspect.signature(METHODS[name]).parameters)[1:]
-    for option in options:
-        if option not in allowed:
-            raise ValueError(
-                f"{name!r} has no option {option!r}; give {' or '.join(allowed) or 'none'}."
-            )
-    if name == "pool":
-        # Decided once, so that all folds use the same methods.
-        given = options.get("methods")
-        options = {"methods": default_methods(task) if given is None else given}
-    return partial(METHODS[name], **options)
+    return select_by_candidates(task, inputs, method, options, width_per_input, progress)
