@@ -13,7 +13,8 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from nvsd.data.checks import check_flag, check_non_negative, check_seed
+from nvsd.data.checks import check_flag, check_non_negative
+from nvsd.data.random import Rng, seed_of
 from nvsd.kernels import Kernel
 from nvsd.losses import Loss
 from nvsd.penalties import Groups, Penalty
@@ -27,6 +28,7 @@ from nvsd.selection.engine import (
     refuse_of_engine,
     select_by_engine,
 )
+from nvsd.selection.folds import OfRows, refuse_weights
 from nvsd.selection.inputs import check_rate, check_rule, group_labels, make_task
 from nvsd.selection.procedures import procedure_of
 from nvsd.selection.result import Refit, Selection
@@ -48,8 +50,11 @@ def select(
     groups: Groups | None = None,
     penalty: Penalty | None = None,
     nu: float = NU,
+    sample_weight: ArrayLike | None = None,
+    class_weight: Any = None,
     validation: tuple[ArrayLike, ArrayLike] | None = None,
     cv: Any = 5,
+    cv_groups: ArrayLike | None = None,
     nus: ArrayLike | None = None,
     widths: ArrayLike | None = None,
     width_per_input: bool = False,
@@ -60,7 +65,8 @@ def select(
     p_values: bool = False,
     standardize: bool = True,
     value_points: int | None = None,
-    random_state: int = 0,
+    random_state: int | None = None,
+    rng: Rng = None,
     n_jobs: int | None = None,
     progress: bool | None = None,
     **options: Any,
@@ -112,6 +118,12 @@ def select(
         For methods that use a path; by default `Lasso()`, or `GroupLasso(groups)` with groups.
     nu : float
         ν of the path.
+    sample_weight : (n,) array, optional
+        Weights w ≥ 0 of the rows, of which only ratios matter: fits minimise (1/Σw) Σ_i w_i ℓ_i,
+        and errors on held-out rows are weighted means. Only with "anova".
+    class_weight : mapping or "balanced", optional
+        {label: weight}, by which the weights of the rows are multiplied; "balanced" gives all
+        classes the same total.
     validation : (X, y), optional
         Held-out data for judging; the fits use X alone, as in the paper.
     cv : int, splitter, or sequence of (train, test)
@@ -119,6 +131,9 @@ def select(
         The method then proposes again in every fold. The error of a candidate is the mean error of
         what was proposed in its place. Except with "anova", the mean error of its own set in the
         same folds is used if that is larger.
+    cv_groups : (n,) array, optional
+        Labels of rows that belong together, such as a patient or a day: rows with the same label
+        are held out together, with a number of folds or a splitter such as `GroupKFold`.
     nus : sequence of float, optional
         Grid of ν for kernel ridge; `nvsd.ridge.dense.default_nus` by default.
     widths : sequence of float, optional
@@ -155,8 +170,10 @@ def select(
         For many rows: the number of kernel sections in f_S, at rows drawn at random. The loss is
         still that of all rows, see `nvsd.ridge.nystrom`. A thousand are enough for most data. By
         default all rows are used, which takes memory of order n² and time of order n³.
-    random_state : int
-        Seed of folds, subsamples and points.
+    random_state : int, optional
+        Seed of folds, subsamples and points; 0 by default.
+    rng : int or numpy Generator, optional
+        In place of random_state.
     n_jobs : int, optional
         Number of parallel fits, by joblib, as processes with one BLAS thread each.
     progress : bool, optional
@@ -192,11 +209,12 @@ def select(
     method = ("pool" if pooled else METHOD) if method == "auto" else method
     check_flag("standardize", standardize)
     check_non_negative("nu", nu)
-    target = target_of(X, y, loss)
+    seed, target = seed_of(random_state, rng), target_of(X, y, loss)
+    of_rows = OfRows(sample_weight, class_weight, cv_groups)
     if method == METHOD:
         refuse_given(given | options)
-        seed, allowed = check_seed(random_state), check_rule(rule, RULES)
-        data = target.judged(X, validation, cv, seed, progress)
+        allowed = check_rule(rule, RULES)
+        data = target.judged(X, validation, cv, seed, progress, of_rows)
         labels = group_labels(groups, data.features)
         at_once, level = check_flag("p_values", p_values), check_rate(fdr, k)
         question = Question(data, labels, keep, k, allowed, level, at_once, seed, n_jobs, progress)
@@ -204,22 +222,10 @@ def select(
     asked = bool(keep) or k is not None or fdr is not None or p_values
     refuse_of_engine(method, asked, target.loss)
     task, inputs = make_task(
-        X,
-        y,
-        kernel=kernel,
-        groups=groups,
-        penalty=penalty,
-        nu=nu,
-        validation=validation,
-        cv=cv,
-        nus=nus,
-        widths=widths,
-        rule=check_rule(rule, ("clear", "min", "1se")),
-        standardize=standardize,
-        value_points=value_points,
-        random_state=random_state,
-        n_jobs=n_jobs,
-    )
-    if width_per_input:
-        task.kernel.widened(1.0)  # a kernel without a width is refused now, not at the end
+        X, y, kernel=kernel, groups=groups, penalty=penalty, nu=nu, validation=validation, cv=cv,
+        nus=nus, widths=widths, rule=check_rule(rule, ("clear", "min", "1se")),
+        standardize=standardize, value_points=value_points, random_state=seed, n_jobs=n_jobs,
+        cv_groups=cv_groups,
+    )  # fmt: skip
+    refuse_weights(method, len(task.y), of_rows)
     return select_by_candidates(task, inputs, method, options, width_per_input, progress)

@@ -34,6 +34,8 @@ def select_by_candidates(
     progress: bool | None,
 ) -> Selection:
     """Judge the candidates of the method, and refit the winner."""
+    if width_per_input:
+        task.kernel.widened(1.0)  # a kernel without a width is refused now, not at the end
     propose = _method(task, method, options)
     unit = "set" if isinstance(task.held_out, tuple) else "fold"
     with progress_bar(progress, None, method, unit) as tick:
