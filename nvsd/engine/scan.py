@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from nvsd.data.weights import mean
 from nvsd.tolerances import TINY
 
 Array = NDArray[np.float64]
@@ -59,6 +60,11 @@ def normal_score(T: NDArray[np.floating], nu: int) -> NDArray[np.floating]:
     """Wilson and Hilferty's normal score of a χ² variable with ν degrees of freedom."""
     c = 2 / (9 * nu)
     return np.asarray((np.cbrt(T / nu) - (1 - c)) / np.sqrt(c))
+
+
+def counted(y: Array, weights: Array | None) -> Array:
+    """What a scan of weighted rows takes as y: w (y − mean). Its sum is 0, as chance needs it."""
+    return y if weights is None else np.asarray(weights * (y - mean(y, weights)))
 
 
 def _unit(y: Array) -> Single:

@@ -119,6 +119,8 @@ class SelectiveRegressor(DerivativeSelector):
         X: ArrayLike,
         y: ArrayLike,
         validation: tuple[ArrayLike, ArrayLike] | None = None,
+        sample_weight: ArrayLike | None = None,
+        cv_groups: ArrayLike | None = None,
     ) -> Self:
         """Fit to the samples.
 
@@ -128,6 +130,10 @@ class SelectiveRegressor(DerivativeSelector):
         y : (n,) array
         validation : (X_val, y_val), optional
             Held-out data that judge instead of cross-validation; the fits use X alone.
+        sample_weight : (n,) array, optional
+            Weights w ≥ 0 of the samples, in fits and in errors on held-out rows; only with "anova".
+        cv_groups : (n,) array, optional
+            Labels of rows that belong together: they are held out together.
 
         Returns
         -------
@@ -150,6 +156,8 @@ class SelectiveRegressor(DerivativeSelector):
             fdr=self.fdr,
             validation=None if held_out is None else (held_out.X, held_out.y),
             cv=folds,
+            cv_groups=cv_groups,
+            sample_weight=sample_weight,
             rule=self.rule,
             standardize=self.standardize,
             random_state=self.random_state,

@@ -38,6 +38,9 @@ class SelectiveClassifier(ClassifierMixin, InputSelector):  # type: ignore[misc]
         The exact number of inputs, or groups, to select.
     fdr : float, optional
         Keep what tests call relevant at this false discovery rate; see `nvsd.significance`.
+    class_weight : mapping or "balanced", optional
+        {label: weight}; "balanced" gives all classes the same total. It multiplies sample_weight,
+        in fits and in losses on held-out rows.
     cv : int, splitter, or sequence of (train, test)
         Folds; an integer means shuffled ones, by random_state, that keep the shares of the classes.
     rule : {"smallest", "min"}, optional
@@ -84,6 +87,7 @@ class SelectiveClassifier(ClassifierMixin, InputSelector):  # type: ignore[misc]
         keep: Sequence[Any] = (),
         k: int | None = None,
         fdr: float | None = None,
+        class_weight: Any = None,
         cv: Any = 5,
         rule: str | None = None,
         random_state: int = 0,
@@ -93,6 +97,7 @@ class SelectiveClassifier(ClassifierMixin, InputSelector):  # type: ignore[misc]
         self.keep = keep
         self.k = k
         self.fdr = fdr
+        self.class_weight = class_weight
         self.cv = cv
         self.rule = rule
         self.random_state = random_state
@@ -103,6 +108,8 @@ class SelectiveClassifier(ClassifierMixin, InputSelector):  # type: ignore[misc]
         X: ArrayLike,
         y: ArrayLike,
         validation: tuple[ArrayLike, ArrayLike] | None = None,
+        sample_weight: ArrayLike | None = None,
+        cv_groups: ArrayLike | None = None,
     ) -> Self:
         """Fit to the samples.
 
@@ -113,6 +120,10 @@ class SelectiveClassifier(ClassifierMixin, InputSelector):  # type: ignore[misc]
             Labels: text, booleans or whole numbers.
         validation : (X_val, y_val), optional
             Held-out data that judge instead of cross-validation; the fits use X alone.
+        sample_weight : (n,) array, optional
+            Weights w ≥ 0 of the samples, in fits and in losses on held-out rows.
+        cv_groups : (n,) array, optional
+            Labels of rows that belong together: they are held out together.
 
         Returns
         -------
@@ -130,6 +141,9 @@ class SelectiveClassifier(ClassifierMixin, InputSelector):  # type: ignore[misc]
             fdr=self.fdr,
             validation=validation,
             cv=min(self.cv, len(data.y)) if isinstance(self.cv, int) else self.cv,
+            cv_groups=cv_groups,
+            sample_weight=sample_weight,
+            class_weight=self.class_weight,
             rule=self.rule,
             random_state=self.random_state,
             n_jobs=self.n_jobs,

@@ -10,7 +10,8 @@ import xarray as xr
 from threadpoolctl import threadpool_limits
 
 from nvsd.data.names import find_columns
-from nvsd.engine.judging import RANK_ROWS, Judged, Structure
+from nvsd.engine.judged import Judged
+from nvsd.engine.judging import RANK_ROWS, Structure
 from nvsd.engine.ranking import Ranked
 from nvsd.engine.refits import MANY_ROWS
 from nvsd.inference.hypotheses import Testable
@@ -143,7 +144,8 @@ def select_by_engine(question: Question, procedure: Procedure) -> Selection:
 def _evidence(question: Question, models: Sequence[Testable]) -> Evidence:
     """What tests of all units need."""
     data, inputs = question.data, np.arange(len(question.features))
-    return Evidence(data.X, data.features, question.groups, [models], inputs, question.seed)
+    given = data.X, data.features, question.groups, [models], inputs, question.seed
+    return Evidence(*given, data.weights)
 
 
 def _kept(question: Question, structure: Structure, tests: xr.Dataset | None) -> Mask:
@@ -191,7 +193,7 @@ def _structure(question: Question) -> Structure:
 
 
 def _chosen(judged: Judged, question: Question, kept: Mask | None) -> Chosen:
-    errors = judged.costs.mean(axis=0)
+    errors = judged.cost
     size = question.k
     if kept is not None:
         labels = question.features if question.groups is None else question.groups
@@ -207,7 +209,7 @@ def _chosen(judged: Judged, question: Question, kept: Mask | None) -> Chosen:
 def _predictor(question: Question, fits: Fits) -> tuple[Refit, str]:
     """The fit of least error, and which inputs it uses."""
     procedure, structure, ranking, judged, chosen, explains = fits
-    loss, of_all = judged.loss, float(judged.losses[:, -1].mean())
+    loss, of_all = judged.loss, judged.loss_of_all
     best = int(np.argmin(loss))
     if not chosen.size and question.k is None:
         return explains, procedure.nothing
@@ -240,8 +242,8 @@ def _history(
         "derivative_norm": norms,
         "strength": np.broadcast_to(ranking.score, support.shape),
         "n_selected": support.sum(axis=1),
-        "error": judged.costs.mean(axis=0),
-        "error_se": judged.costs.std(axis=0) / np.sqrt(len(judged.errors)),
+        "error": judged.cost,
+        "error_se": judged.cost_se,
         "excess": mean,
         "excess_se": se,
         "clearness": np.ones(len(sizes)),

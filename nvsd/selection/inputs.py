@@ -2,34 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
-from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.model_selection import KFold
 
 from nvsd.data.checks import (
-    Index,
     check_count,
     check_flag,
     check_non_negative,
     check_points,
     check_positive,
     check_seed,
-    check_splits,
     check_target,
     is_number,
 )
 from nvsd.data.names import column_names, take_columns
 from nvsd.data.rows import ArrayRows, Rows
 from nvsd.data.sample import Sample
+from nvsd.data.weights import weights_at
 from nvsd.kernels import Gaussian, Kernel
 from nvsd.kernels.widths import median_distance
 from nvsd.penalties import GroupLasso, Groups, Lasso, Penalty
 from nvsd.ridge.dense import default_nus, refuse_large_ridge
+from nvsd.selection.folds import (
+    NOTHING_SAID,
+    Labels,
+    OfRows,
+    Splits,
+    check_cv_groups,
+    refuse_of_blocks,
+    splits_of,
+    that_count,
+)  # fmt: skip
 from nvsd.selection.task import Array, HeldOut, Mask, Task
 
 # Rows that are kept in memory if rows come in blocks: in five folds each has 8000 to rank on, and
@@ -108,15 +114,26 @@ class JudgedRows(NamedTuple):
         All rows to fit, if X and y are a sample of them.
     n_source : int
         Number of all rows to fit.
+    weights : (n,) array or None
+        Of the rows, if they differ; validation data have the weight 1.
+    cv_groups : array or None
+        Labels of rows that are held out together.
     """
 
     X: Array
     y: Array
     features: tuple[str, ...]
-    splits: list[tuple[Index, Index]]
+    splits: Splits
     n_train: int
     source: Rows | None
     n_source: int
+    weights: Array | None = None
+    cv_groups: Labels | None = None
+
+    @property
+    def train_weights(self) -> Array | None:
+        """Weights of the rows to fit, with mean 1; None if they are equal."""
+        return weights_at(self.weights, slice(self.n_train))
 
     @property
     def train(self) -> tuple[Array, Array]:
@@ -125,37 +142,40 @@ class JudgedRows(NamedTuple):
 
     def split_again(self, cv: int, seed: int, classes: bool = False) -> JudgedRows:
         """The same rows in other folds."""
-        folds = list(_folds(int(cv), self.y, seed, classes))
-        return self._replace(splits=check_splits(folds, len(self.X)))
+        folds = splits_of(int(cv), self.X, self.y, seed, classes, self.cv_groups)
+        return self._replace(splits=folds)
 
 
 def judged_rows(
-    rows: Rows, validation: Any, cv: Any, seed: int, classes: bool = False
+    rows: Rows,
+    validation: Any,
+    cv: Any,
+    seed: int,
+    classes: bool = False,
+    of_rows: OfRows = NOTHING_SAID,
 ) -> JudgedRows:
     """The samples, with validation data as further rows.
 
     If the rows are read in blocks, a sample of them is drawn in one pass. If y holds the numbers of
     classes, folds keep their shares.
     """
-    source, n_source = None, rows.n
+    source, n_source = None, 0
     if not (isinstance(rows, ArrayRows) and not rows.lazy):
-        if validation is None and not isinstance(cv, Integral):
-            raise ValueError(
-                f"cv = {cv!r} needs all rows at once, but they are read in blocks; give a number "
-                "of folds."
-            )
+        refuse_of_blocks(None if validation is not None else cv, of_rows)
         rows.check_again("a selection reads the rows twice")
         sample = rows.total(partial(Sample.of, SAMPLED, seed))
         source, n_source = rows, sample.n
         rows = ArrayRows(sample.X, sample.y, features=rows.features, checked=True)
+    rows, weights, groups, cv = that_count(rows, of_rows, cv)
     X, y, d = rows.points(), rows.target(), len(rows.features)
     inputs = Inputs(rows.features, np.zeros(d), np.ones(d))
-    held = _held_out(rows, inputs, validation, cv, seed, classes)
+    held = _held_out(rows, inputs, validation, cv, seed, classes, groups)
     n = len(X)
     if isinstance(held, tuple):
         X, y = np.vstack([X, held[0]]), np.concatenate([y, held[1]])
+        weights = None if weights is None else np.concatenate([weights, np.ones(len(X) - n)])
         held = [(np.arange(n), np.arange(n, len(X)))]
-    return JudgedRows(X, y, rows.features, held, n, source, n if n_source is None else n_source)
+    return JudgedRows(X, y, rows.features, held, n, source, n_source or n, weights, groups)
 
 
 def group_labels(groups: Groups | None, features: tuple[str, ...]) -> tuple[str, ...] | None:
@@ -180,6 +200,7 @@ def make_task(
     value_points: int | None,
     random_state: int,
     n_jobs: int | None,
+    cv_groups: Any = None,
 ) -> tuple[Task, Inputs]:
     """Return the task, and how the kernel sees the inputs."""
     seed = check_seed(random_state)
@@ -190,6 +211,7 @@ def make_task(
     if not isinstance(kernel, Kernel):
         raise ValueError(f"kernel = {kernel!r} is not a kernel; give one of nvsd.kernels.")
     penalty, labels = _structure(penalty, groups, rows.features)
+    together = check_cv_groups(cv_groups, len(rows.points()))
     task = Task(
         X=rows.points(),
         y=rows.target(),
@@ -197,7 +219,7 @@ def make_task(
         groups=labels,
         kernels=(kernel,) if widths is None else _widths(kernel, widths),
         nus=default_nus(kernel, rows.points()) if nus is None else _numbers("nus", nus),
-        held_out=_held_out(rows, inputs, validation, cv, seed),
+        held_out=_held_out(rows, inputs, validation, cv, seed, groups=together),
         rule=rule,
         kernel=kernel,
         penalty=penalty,
@@ -255,24 +277,16 @@ def _numbers(name: str, values: ArrayLike) -> Array:
     return np.asarray(np.unique(numbers)[::-1])
 
 
-def _folds(cv: int, y: Array, seed: int, classes: bool) -> Iterator[tuple[Index, Index]]:
-    """Shuffled folds, which keep the shares of classes: the rows of each are dealt out in turn."""
-    if not classes:
-        yield from KFold(cv, shuffle=True, random_state=seed).split(y)
-        return
-    order = np.random.default_rng(seed).permutation(len(y))
-    order = order[np.argsort(y[order], kind="stable")]
-    for fold in range(cv):
-        test = np.zeros(len(y), dtype=bool)
-        test[order[fold::cv]] = True
-        yield np.flatnonzero(~test), np.flatnonzero(test)
-
-
 def _held_out(
-    rows: ArrayRows, inputs: Inputs, validation: Any, cv: Any, seed: int, classes: bool = False
+    rows: ArrayRows,
+    inputs: Inputs,
+    validation: Any,
+    cv: Any,
+    seed: int,
+    classes: bool = False,
+    groups: Labels | None = None,
 ) -> HeldOut:
     """Validation data (X, y), or a list of splits."""
-    n = len(rows.points())
     if validation is not None:
         if not isinstance(validation, (tuple, list)) or len(validation) != 2:
             raise ValueError("validation is not a pair; give (X, y), or None for cross-validation.")
@@ -280,10 +294,4 @@ def _held_out(
         if len(points) < 2:
             raise ValueError("validation X has fewer than 2 rows; give more, or use cv instead.")
         return points, check_target(validation[1], len(points))
-    if is_number(cv, Integral):
-        if not 2 <= cv <= n:
-            raise ValueError(f"cv = {cv} is not allowed; give from 2 to {n} folds for {n} rows.")
-        cv = list(_folds(int(cv), rows.target(), seed, classes))
-    if hasattr(cv, "split") and not isinstance(cv, str):
-        cv = list(cv.split(rows.points(), rows.target()))
-    return check_splits(cv, n)
+    return splits_of(cv, rows.points(), rows.target(), seed, classes, groups)
