@@ -14,7 +14,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from nvsd.data.names import feature_names
+from nvsd.data.names import feature_names, refuse_misaligned
 from nvsd.data.rows import ArrayRows
 from nvsd.data.scaling import standardized
 from nvsd.kernels import Kernel
@@ -79,6 +79,7 @@ class InputSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _data(self, X: ArrayLike, y: ArrayLike, *, reset: bool = True) -> Data:
         """X and y as numbers, or y as labels, with the names of the columns if they have names."""
+        refuse_misaligned(X, y)
         points, target = validate_data(
             self,
             X,

@@ -123,6 +123,7 @@ def tested(
     n_copies: int,
     seed: int,
     tick: Callable[[int], object],
+    drawn_together: Sequence[tuple[Index, bool]],
 ) -> Tested:
     """Test every unit.
 
@@ -135,8 +136,10 @@ def tested(
         The inputs of each unit, ascending.
     tick : callable
         Called with 1 for every unit that is done.
+    drawn_together : sequence
+        As for `Copier`.
     """
-    copier = Copier(X, seed)
+    copier = Copier(X, seed, drawn_together)
     whole = _loss_of_the_mean(repeats)
     columns = np.full((6, len(units)), np.nan)
     for k, unit in enumerate(units):

@@ -8,53 +8,29 @@ cross-validation. The winner is refitted. Only the refit ignores the inputs that
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from nvsd.data.checks import check_flag, check_non_negative, check_seed
+from nvsd.data.sources import read_source
 from nvsd.kernels import Kernel
 from nvsd.losses import Loss
 from nvsd.penalties import Groups, Penalty
-from nvsd.progress import progress_bar
-from nvsd.selection.candidates import Candidate, Method, judge
+from nvsd.selection.by_candidates import METHODS, select_by_candidates
 from nvsd.selection.classes import ClassSelection
-from nvsd.selection.engine import (
-    METHOD,
-    RULES,
-    Question,
-    refuse_given,
-    refuse_of_engine,
-    select_by_engine,
-)
-from nvsd.selection.inputs import (
-    Inputs,
-    check_rate,
-    check_rule,
-    group_labels,
-    make_task,
-)
-from nvsd.selection.pooling import POOLED, default_methods, pool
+from nvsd.selection.engine import select_by_engine
+from nvsd.selection.inputs import check_rate, check_rule, group_labels, make_task
 from nvsd.selection.procedures import procedure_of
-from nvsd.selection.result import Refit, Selection, history
-from nvsd.selection.subsamples import stability
+from nvsd.selection.question import METHOD, RULES, Question, refuse_given, refuse_of_engine
+from nvsd.selection.result import Refit, Selection
 from nvsd.selection.targets import target_of
-from nvsd.selection.task import Task
-from nvsd.selection.widths import with_widths
 
 __all__ = ["METHODS", "ClassSelection", "Refit", "Selection", "select"]
 
 POOL_RULES = ("clear", "1se")  # rules that the default method does not have
 NU = 1e-3  # ν of the path; the default method has no path
-METHODS: dict[str, Callable[..., list[Candidate]]] = {
-    **POOLED,
-    "stability": stability,
-    "pool": pool,
-}
 
 
 def select(
@@ -63,9 +39,9 @@ def select(
     *,
     method: str = "auto",
     loss: str | Loss | None = None,
-    kernel: Kernel | None = None,
+    kernel: str | Kernel | None = None,
     groups: Groups | None = None,
-    penalty: Penalty | None = None,
+    penalty: str | Penalty | None = None,
     nu: float = NU,
     validation: tuple[ArrayLike, ArrayLike] | None = None,
     cv: Any = 5,
@@ -81,6 +57,7 @@ def select(
     value_points: int | None = None,
     random_state: int = 0,
     n_jobs: int | None = None,
+    missing: str = "error",
     progress: bool | None = None,
     **options: Any,
 ) -> Selection:
@@ -97,10 +74,11 @@ def select(
 
     Parameters
     ----------
-    X : (n, d) array or DataFrame
-        Samples; the columns of a DataFrame give the names of the inputs. With "anova" also a memory
-        map, a Dask array, or an iterable of blocks (X, y): then a sample of the rows is used to
-        rank and judge, and the last fit sums over all rows in one pass.
+    X : (n, d) array or table of pandas, polars or pyarrow
+        Samples; the columns of a table give the names of the inputs. Text, categories and booleans
+        are coded, and each such column is selected as a whole; see `Selection.columns`. With
+        "anova" also a memory map, a Dask array, or an iterable of blocks (X, y): then a sample of
+        the rows is used to rank and judge, and the last fit sums over all rows in one pass.
     y : (n,) array
         The target: numbers, or labels of classes. Text, booleans and pandas categories are labels
         by themselves. Whole numbers, 0 and 1 too, are numbers unless loss="logistic" is given.
@@ -123,11 +101,11 @@ def select(
         With "anova". By default squares, or "logistic" for labels: sets are then judged by log-loss
         in folds that keep the shares of the classes. Several classes are fitted one against the
         rest, and their probabilities divided by their sum.
-    kernel : Kernel, optional
+    kernel : {"gaussian", "matern", "polynomial", "linear"} or Kernel, optional
         By default Gaussian; its width is the median distance to the 20 nearest neighbours.
     groups : sequence or mapping, optional
         One label per input, or {group: inputs}; groups are kept or dropped as a whole.
-    penalty : Penalty, optional
+    penalty : {"lasso", "group", "elastic-net", "sparse-group"} or Penalty, optional
         For methods that use a path; by default `Lasso()`, or `GroupLasso(groups)` with groups.
     nu : float
         ν of the path.
@@ -178,6 +156,10 @@ def select(
         Seed of folds, subsamples and points.
     n_jobs : int, optional
         Number of parallel fits, by joblib, as processes with one BLAS thread each.
+    missing : {"error", "drop", "impute"}
+        What to do about missing values: refuse them, leave out the rows, or put them at the centre
+        of the rows that a fold trains on, beside an input that says where they were; the last only
+        with "anova". Predictions may then have missing values too.
     progress : bool, optional
         Show a progress bar; by default only in an interactive session on a terminal.
     **options
@@ -211,17 +193,18 @@ def select(
     method = ("pool" if pooled else METHOD) if method == "auto" else method
     check_flag("standardize", standardize)
     check_non_negative("nu", nu)
+    X, y, validation, _ = read_source(X, y, missing, validation, cv, progress)
     target = target_of(X, y, loss)
     if method == METHOD:
         refuse_given(given | options)
         seed, allowed = check_seed(random_state), check_rule(rule, RULES)
         data = target.judged(X, validation, cv, seed, progress)
-        labels = group_labels(groups, data.features)
+        labels = group_labels(groups, data.columns.names)
         at_once, level = check_flag("p_values", p_values), check_rate(fdr, k)
         question = Question(data, labels, keep, k, allowed, level, at_once, seed, n_jobs, progress)
         return select_by_engine(question, procedure_of(target, data, seed))
     asked = bool(keep) or k is not None or fdr is not None or p_values
-    refuse_of_engine(method, asked, target.loss)
+    refuse_of_engine(method, asked, target.loss, missing)
     task, inputs = make_task(
         X,
         y,
@@ -239,58 +222,4 @@ def select(
         random_state=random_state,
         n_jobs=n_jobs,
     )
-    if width_per_input:
-        task.kernel.widened(1.0)  # a kernel without a width is refused now, not at the end
-    return _by_candidates(task, inputs, method, options, width_per_input, progress)
-
-
-def _by_candidates(
-    task: Task,
-    inputs: Inputs,
-    method: str,
-    options: dict[str, Any],
-    width_per_input: bool,
-    progress: bool | None,
-) -> Selection:
-    """Judge the candidates of the method, and refit the winner."""
-    propose = _method(task, method, options)
-    unit = "set" if isinstance(task.held_out, tuple) else "fold"
-    with progress_bar(progress, None, method, unit) as tick:
-        judged = judge(task, propose, tick)
-    best = judged.best(task.rule)
-    support = judged.candidates[best].support
-    if width_per_input and support.any():
-        task, judged = with_widths(task, judged, best)
-    best_kernel = task.kernels[judged.kernel[best]]
-    refit = Refit(task.fit(support, best_kernel, judged.nu[best]), inputs)
-    strength = judged.candidates[best].strength
-    return Selection(
-        support=support,
-        features=task.features,
-        groups=task.groups,
-        method=method,
-        history=history(task, judged, method, best),
-        refit=refit,
-        score=float(judged.error[best]),
-        strength=strength,
-        order=np.lexsort((-strength, ~support)),
-        predictor=refit,
-        predicts_with="the selected inputs",
-    )
-
-
-def _method(task: Task, name: str, options: dict[str, Any]) -> Method:
-    """The method with its options."""
-    if name not in METHODS:
-        raise ValueError(f"method = {name!r} is unknown; give one of {', '.join(METHODS)}.")
-    allowed = list(inspect.signature(METHODS[name]).parameters)[1:]
-    for option in options:
-        if option not in allowed:
-            raise ValueError(
-                f"{name!r} has no option {option!r}; give {' or '.join(allowed) or 'none'}."
-            )
-    if name == "pool":
-        # Decided once, so that all folds use the same methods.
-        given = options.get("methods")
-        options = {"methods": default_methods(task) if given is None else given}
-    return partial(METHODS[name], **options)
+    return select_by_candidates(task, inputs, method, options, width_per_input, progress)

@@ -10,6 +10,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
+from nvsd.data.scaling import centred
 from nvsd.engine.aims import probabilities
 from nvsd.losses import Logistic
 from nvsd.results.classes import class_dataset
@@ -68,7 +69,7 @@ class ClassRefit(Refit):
     def derivative_norms(self, X: Array) -> Array:
         """‖∂_a f‖ over samples, (d,): for several f the root of the sum of squares."""
         some = X[np.linspace(0, len(X) - 1, min(len(X), 500)).round().astype(int)]
-        gradient = self.fit.gradient((some - self.inputs.mean) / self.inputs.scale)
+        gradient = self.fit.gradient(centred(some, self.inputs.mean, self.inputs.scale))
         return np.asarray(np.sqrt(np.mean(np.sum(gradient**2, axis=0), axis=1)))
 
 
@@ -122,17 +123,12 @@ class ClassSelection(Selection):
 
     def dataset(self) -> xr.Dataset:
         """The fit on the selected inputs as a Dataset; `nvsd.results.classes` predicts from it."""
-        chosen = self.history.isel(step=int(self.history.attrs["chosen"]))
         attrs = {"method": str(self.method), "score": float(self.score), **self.held_out}
         refit = self.refit
         return class_dataset(
             refit.fit,
-            refit.features,
-            self.groups,
-            refit.x_mean,
-            refit.x_scale,
-            chosen["derivative_norm"].values,
+            *self._of_inputs(),
             refit.classes,
             refit.origin,
-            attrs | {"loss": Logistic().to_json(), "n_fitted": refit.n},
+            attrs | self._loss() | {"loss": Logistic().to_json(), "n_fitted": refit.n},
         )

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
+from nvsd.data.columns import Columns
+from nvsd.data.scaling import centred
 from nvsd.kernels import Kernel
 from nvsd.results.refits import refit_dataset
-from nvsd.results.schema import FALSE_SELECTIONS, SELECTION, library_version, text
+from nvsd.results.schema import FALSE_SELECTIONS
 from nvsd.ridge.dense import RidgeFit
-from nvsd.selection.candidates import Judged
-from nvsd.selection.inputs import Inputs
-from nvsd.selection.significance import Evidence
-from nvsd.selection.task import Array, Mask, Task
+from nvsd.selection.evidence import Evidence
+from nvsd.selection.seen import Inputs
+from nvsd.selection.task import Array, Mask
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,8 +41,13 @@ class Refit:
 
     @property
     def features(self) -> tuple[str, ...]:
-        """Names of all inputs."""
-        return self.inputs.features
+        """Names of all inputs; of a table, of its columns."""
+        return self.columns.names
+
+    @property
+    def columns(self) -> Columns:
+        """How the columns of a table became inputs of the kernel."""
+        return self.inputs.columns or Columns.of_numbers(self.inputs.features)
 
     @property
     def x_mean(self) -> Array:
@@ -72,9 +78,12 @@ class Refit:
         return np.asarray(self.fit.predict(self._points(X_new))[0])
 
     def gradient(self, X_new: ArrayLike) -> Array:
-        """∂_a f at new points, (d, m), in the units of the samples as given; 0 if not selected."""
+        """∂_a f at new points, (d, m), in the units of the samples as given; 0 if not selected.
+
+        A category has no derivative: it is NaN if f uses the category.
+        """
         gradient = self.fit.gradient(self._points(X_new))[0]
-        return np.asarray(gradient / self.inputs.scale[:, None])
+        return self.columns.slopes(gradient / self.inputs.scale[:, None], self.fit.features)
 
     def derivative_norms(self, X: Array) -> Array:
         """‖∂_a f‖ over samples, (d,), per unit of the inputs as the kernel sees them.
@@ -82,11 +91,12 @@ class Refit:
         Above 500 rows an evenly spaced subsample is used.
         """
         some = X[np.linspace(0, len(X) - 1, min(len(X), 500)).round().astype(int)]
-        gradient = self.fit.gradient((some - self.inputs.mean) / self.inputs.scale)[0]
+        gradient = self.fit.gradient(centred(some, self.inputs.mean, self.inputs.scale))[0]
         return np.asarray(np.sqrt(np.mean(gradient**2, axis=1)))
 
     def _points(self, X_new: ArrayLike) -> Array:
-        return self.inputs.points(X_new, self.fit.features, "X_new")
+        points = self.inputs.points(X_new, self.fit.features, "X_new")
+        return np.nan_to_num(points, copy=False)  # a missing value is at the centre
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,21 +216,35 @@ class Selection:
 
         It has only the selected inputs, so that new tables need no others.
         """
-        chosen = self.history.isel(step=int(self.history.attrs["chosen"]))
         refit = self.refit
         return refit_dataset(
             refit.fit,
-            refit.features,
-            self.groups,
-            refit.x_mean,
-            refit.x_scale,
-            chosen["derivative_norm"].values,
+            *self._of_inputs(),
             {"method": str(self.method), "score": float(self.score), **self._loss()},
         )
 
+    def _of_inputs(self) -> tuple[Any, Any, Array, Array, Array]:
+        """Names, groups, scaling and derivative norms of what the kernel sees."""
+        columns, refit = self.columns, self.refit
+        groups = self.groups if columns.one_to_one else columns.labels(self.groups or self.features)
+        chosen = self.history.isel(step=int(self.history.attrs["chosen"]))
+        norms = chosen["derivative_norm"].values[columns.owner]
+        return refit.inputs.features, groups, refit.x_mean, refit.x_scale, norms
+
     def _loss(self) -> dict[str, str]:
-        """The loss as an attribute, where it is not squares."""
-        return {name: self.history.attrs[name] for name in ("loss",) if name in self.history.attrs}
+        """The loss and the columns as attributes, where they are not squares and numbers."""
+        used = self.refit.columns.used(self.refit.fit.features)
+        found = {name: self.history.attrs[name] for name in ("loss",) if name in self.history.attrs}
+        return found | ({} if used.simple else {"columns": used.to_json()})
+
+    @property
+    def columns(self) -> Columns:
+        """What was made of each column of X, such as a category with its levels.
+
+        ``selection.columns.treatment`` says it in words.
+        """
+        stored = self.history.attrs.get("columns")
+        return Columns.of_numbers(self.features) if stored is None else Columns.from_json(stored)
 
     @property
     def selected(self) -> list[str]:
@@ -263,38 +287,3 @@ class Selection:
         """The p-value of each input, or of its group."""
         labels = self.features if self.groups is None else self.groups
         return np.asarray(self.p_values.loc[list(labels)].values)
-
-
-def history(task: Task, judged: Judged, method: str, chosen: int) -> xr.Dataset:
-    """Every candidate with its errors, strengths and settings."""
-    rows = judged.candidates
-    support = np.array([row.support for row in rows])
-
-    @cache
-    def norms(key: bytes, kernel: int, nu: float) -> Array:
-        return task.norms(np.frombuffer(key, dtype=bool), task.kernels[kernel], nu)
-
-    models = zip(support, judged.kernel, judged.nu, strict=True)
-    data: dict[str, Any] = {
-        "support": support,
-        "derivative_norm": np.array([norms(row.tobytes(), *model) for row, *model in models]),
-        "strength": np.array([row.strength for row in rows]),
-        "n_selected": support.sum(axis=1),
-        "error": judged.error,
-        "error_se": judged.error_se,
-        "clearness": np.array([row.clearness for row in rows]),
-        "ridge_nu": judged.nu,
-        "kernel": text(task.kernels[i].to_json() for i in judged.kernel),
-        "method": text(row.method for row in rows),
-        "origin": text(row.origin for row in rows),
-        "tau": np.array([row.tau for row in rows]),
-    }
-    coords = {"step": np.arange(len(rows)), "feature": text(task.features)}
-    attrs = {
-        "method": method,
-        "chosen": chosen,
-        "rule": task.rule,
-        "nvsd_version": library_version(),
-        **dict(rows[chosen].notes),
-    }
-    return SELECTION.make(data, coords, attrs)
