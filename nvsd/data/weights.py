@@ -74,7 +74,7 @@ def rows_that_count(rows: Rows, given: Any) -> tuple[Rows, RowWeights]:
     X = np.ascontiguousarray(rows.points()[counted.kept])
     features, progress = rows.features, rows.progress
     kept = ArrayRows(X, y, progress, features=features, checked=True)
-    kept.mean, kept.scale = rows.mean, rows.scale
+    kept.mean, kept.scale, kept.columns = rows.mean, rows.scale, rows.columns
     return kept, counted
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nvsd.data.scaling import centred
 from nvsd.engine.aims import Aim
 from nvsd.engine.features import Scaler
 from nvsd.engine.forms import ROUNDS, Form, Tuning, kernel_of, kernel_with, search
@@ -58,7 +59,7 @@ def refit_by(
     if not features.any():
         return _constants(X, aim, features), scaler
     used = scaler.take(np.flatnonzero(features))
-    inner = np.ascontiguousarray((X[:, features] - used.centre) / used.scale)
+    inner = np.ascontiguousarray(centred(X[:, features], used.centre, used.scale))
     tune = order[:TUNE_ROWS]
     kernels = _proposed(inner[tune], aim.take(tune), features, ranking)
     kernel, lams = _chosen(inner[tune], aim.take(tune), kernels)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nvsd.data.rows import ArrayRows, Rows
+from nvsd.data.scaling import centred
 from nvsd.data.weights import mean, weights_at
 from nvsd.engine.features import Scaler
 from nvsd.engine.forms import (
@@ -54,7 +55,7 @@ class View:
     def __call__(self, X: Array, y: Array | None) -> tuple[Array, Array | None]:
         """X and y as the fit sees them."""
         used = self.scaler.take(np.flatnonzero(self.features))
-        points: Array = (X[:, self.features] - used.centre) / used.scale
+        points: Array = centred(X[:, self.features], used.centre, used.scale)
         return np.ascontiguousarray(points), None if y is None else np.clip(y, self.low, self.high)
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from nvsd.data.scaling import filled
 from nvsd.data.weights import mean
 from nvsd.tolerances import TINY
 
@@ -44,7 +45,7 @@ class Scan:
 def cosines(X: Array, m: int = COSINES) -> Single:
     """The first m cosines of the mid-ranks of each input, orthonormal over the rows: (m, n, d)."""
     n = len(X)
-    u = (rankdata(X, axis=0) - 0.5) / n
+    u = (rankdata(filled(X), axis=0) - 0.5) / n
     C = np.empty((m, *X.shape), dtype=np.float32)
     for k in range(m):
         c = np.cos((k + 1) * np.pi * u)

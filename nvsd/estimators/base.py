@@ -13,6 +13,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from nvsd.data.names import refuse_misaligned
 from nvsd.data.scaling import standardized
 from nvsd.data.weights import row_weights
 from nvsd.estimators.data import Data
@@ -49,6 +50,7 @@ class InputSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
 
         Rows of weight 0 are left out.
         """
+        refuse_misaligned(X, y)
         points, target = validate_data(
             self,
             X,

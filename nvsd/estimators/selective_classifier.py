@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 
-from nvsd.estimators.base import InputSelector
+from nvsd.estimators.tables import TableSelector
 from nvsd.penalties import Groups
 from nvsd.selection import select
 from nvsd.selection.classes import ClassSelection
@@ -17,7 +17,7 @@ from nvsd.selection.classes import ClassSelection
 Array = NDArray[np.float64]
 
 
-class SelectiveClassifier(ClassifierMixin, InputSelector):  # type: ignore[misc]
+class SelectiveClassifier(ClassifierMixin, TableSelector):  # type: ignore[misc]
     """Nonlinear classification that finds out which inputs the class depends on.
 
     `nvsd.select` ranks the inputs, judges nested sets of them by log-loss on held-out rows, and
@@ -45,6 +45,8 @@ class SelectiveClassifier(ClassifierMixin, InputSelector):  # type: ignore[misc]
         Folds; an integer means shuffled ones, by random_state, that keep the shares of the classes.
     rule : {"smallest", "min"}, optional
         As for `nvsd.select`.
+    missing : {"error", "drop", "impute"}
+        What to do about missing values, as for `nvsd.select`.
     random_state : int
         Seed of folds and subsamples.
     n_jobs : int, optional
@@ -90,6 +92,7 @@ class SelectiveClassifier(ClassifierMixin, InputSelector):  # type: ignore[misc]
         class_weight: Any = None,
         cv: Any = 5,
         rule: str | None = None,
+        missing: str = "error",
         random_state: int = 0,
         n_jobs: int | None = None,
     ) -> None:
@@ -100,6 +103,7 @@ class SelectiveClassifier(ClassifierMixin, InputSelector):  # type: ignore[misc]
         self.class_weight = class_weight
         self.cv = cv
         self.rule = rule
+        self.missing = missing
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -115,7 +119,8 @@ class SelectiveClassifier(ClassifierMixin, InputSelector):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : (n, d) array or DataFrame
+        X : (n, d) array or table of pandas, polars or pyarrow
+            Categories are coded, as by `nvsd.select`.
         y : (n,) array
             Labels: text, booleans or whole numbers.
         validation : (X_val, y_val), optional
@@ -130,20 +135,21 @@ class SelectiveClassifier(ClassifierMixin, InputSelector):  # type: ignore[misc]
         SelectiveClassifier
             Itself.
         """
-        data = self._data(X, y)
+        given, labels = self._given(X, y)
         found = select(
-            data.rows_alone,
-            data.y,
+            given,
+            labels,
             loss="logistic",
             groups=self.groups,
             keep=self.keep,
             k=self.k,
             fdr=self.fdr,
             validation=validation,
-            cv=min(self.cv, len(data.y)) if isinstance(self.cv, int) else self.cv,
+            cv=self._folds(len(labels)),
             cv_groups=cv_groups,
             sample_weight=sample_weight,
             class_weight=self.class_weight,
+            missing=self.missing,
             rule=self.rule,
             random_state=self.random_state,
             n_jobs=self.n_jobs,

@@ -13,7 +13,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from nvsd.files._columns import DECIMAL_COMMA, are_labels, floats, is_number, label_codes
+from nvsd.data.cells import DECIMAL_COMMA
+from nvsd.files._columns import are_labels, floats, is_number, label_codes
 from nvsd.files._words import count, existing_file, file_name, how_to_drop, listed, quoted
 
 Array = NDArray[np.float64]

@@ -130,6 +130,7 @@ def tested(
     seed: int,
     tick: Callable[[int], object],
     weights: Array | None,
+    drawn_together: Sequence[tuple[Index, bool]],
 ) -> Tested:
     """Test every unit.
 
@@ -144,8 +145,10 @@ def tested(
         Called with 1 for every unit that is done.
     weights : (n,) array or None
         Of the rows of X; None if they are equal.
+    drawn_together : sequence
+        As for `Copier`.
     """
-    copier = Copier(X, seed)
+    copier = Copier(X, seed, drawn_together)
     whole = _loss_of_the_mean(repeats)
     columns = np.full((6, len(units)), np.nan)
     for k, unit in enumerate(units):

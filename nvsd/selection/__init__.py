@@ -15,22 +15,18 @@ from numpy.typing import ArrayLike
 
 from nvsd.data.checks import check_flag, check_non_negative
 from nvsd.data.random import Rng, seed_of
+from nvsd.data.sources import read_source
 from nvsd.kernels import Kernel
 from nvsd.losses import Loss
 from nvsd.penalties import Groups, Penalty
 from nvsd.selection.by_candidates import METHODS, select_by_candidates
 from nvsd.selection.classes import ClassSelection
-from nvsd.selection.engine import (
-    RULES,
-    Question,
-    refuse_given,
-    refuse_of_engine,
-    select_by_engine,
-)
+from nvsd.selection.engine import select_by_engine
 from nvsd.selection.folds import OfRows, refuse_weights
 from nvsd.selection.inputs import check_rate, check_rule, group_labels, make_task
 from nvsd.selection.loading import load_selection
 from nvsd.selection.procedures import procedure_of
+from nvsd.selection.question import RULES, Question, refuse_given, refuse_of_engine
 from nvsd.selection.refits import Refit
 from nvsd.selection.result import METHOD, Selection
 from nvsd.selection.targets import target_of
@@ -47,9 +43,9 @@ def select(
     *,
     method: str = "auto",
     loss: str | Loss | None = None,
-    kernel: Kernel | None = None,
+    kernel: str | Kernel | None = None,
     groups: Groups | None = None,
-    penalty: Penalty | None = None,
+    penalty: str | Penalty | None = None,
     nu: float = NU,
     sample_weight: ArrayLike | None = None,
     class_weight: Any = None,
@@ -69,6 +65,7 @@ def select(
     random_state: int | None = None,
     rng: Rng = None,
     n_jobs: int | None = None,
+    missing: str = "error",
     progress: bool | None = None,
     **options: Any,
 ) -> Selection:
@@ -85,10 +82,11 @@ def select(
 
     Parameters
     ----------
-    X : (n, d) array or DataFrame
-        Samples; the columns of a DataFrame give the names of the inputs. With "anova" also a memory
-        map, a Dask array, or an iterable of blocks (X, y): then a sample of the rows is used to
-        rank and judge, and the last fit sums over all rows in one pass.
+    X : (n, d) array or table of pandas, polars or pyarrow
+        Samples; the columns of a table give the names of the inputs. Text, categories and booleans
+        are coded, and each such column is selected as a whole; see `Selection.columns`. With
+        "anova" also a memory map, a Dask array, or an iterable of blocks (X, y): then a sample of
+        the rows is used to rank and judge, and the last fit sums over all rows in one pass.
     y : (n,) array
         The target: numbers, or labels of classes. Text, booleans and pandas categories are labels
         by themselves. Whole numbers, 0 and 1 too, are numbers unless loss="logistic" is given.
@@ -111,11 +109,11 @@ def select(
         With "anova". By default squares, or "logistic" for labels: sets are then judged by log-loss
         in folds that keep the shares of the classes. Several classes are fitted one against the
         rest, and their probabilities divided by their sum.
-    kernel : Kernel, optional
+    kernel : {"gaussian", "matern", "polynomial", "linear"} or Kernel, optional
         By default Gaussian; its width is the median distance to the 20 nearest neighbours.
     groups : sequence or mapping, optional
         One label per input, or {group: inputs}; groups are kept or dropped as a whole.
-    penalty : Penalty, optional
+    penalty : {"lasso", "group", "elastic-net", "sparse-group"} or Penalty, optional
         For methods that use a path; by default `Lasso()`, or `GroupLasso(groups)` with groups.
     nu : float
         ν of the path.
@@ -177,6 +175,10 @@ def select(
         In place of random_state.
     n_jobs : int, optional
         Number of parallel fits, by joblib, as processes with one BLAS thread each.
+    missing : {"error", "drop", "impute"}
+        What to do about missing values: refuse them, leave out the rows, or put them at the centre
+        of the rows that a fold trains on, beside an input that says where they were; the last only
+        with "anova". Predictions may then have missing values too.
     progress : bool, optional
         Show a progress bar; by default at a terminal and in notebooks.
     **options
@@ -210,18 +212,20 @@ def select(
     method = ("pool" if pooled else METHOD) if method == "auto" else method
     check_flag("standardize", standardize)
     check_non_negative("nu", nu)
-    seed, target = seed_of(random_state, rng), target_of(X, y, loss)
-    of_rows = OfRows(sample_weight, class_weight, cv_groups)
+    source, seed = read_source(X, y, missing, validation, cv, progress), seed_of(random_state, rng)
+    X, y, validation, _ = source
+    target = target_of(X, y, loss)
+    of_rows = OfRows(source.rows(sample_weight), class_weight, source.rows(cv_groups))
     if method == METHOD:
         refuse_given(given | options)
         allowed = check_rule(rule, RULES)
         data = target.judged(X, validation, cv, seed, progress, of_rows)
-        labels = group_labels(groups, data.features)
+        labels = group_labels(groups, data.columns.names)
         at_once, level = check_flag("p_values", p_values), check_rate(fdr, k)
         question = Question(data, labels, keep, k, allowed, level, at_once, seed, n_jobs, progress)
         return select_by_engine(question, procedure_of(target, data, seed))
     asked = bool(keep) or k is not None or fdr is not None or p_values
-    refuse_of_engine(method, asked, target.loss)
+    refuse_of_engine(method, asked, target.loss, missing)
     task, inputs = make_task(
         X, y, kernel=kernel, groups=groups, penalty=penalty, nu=nu, validation=validation, cv=cv,
         nus=nus, widths=widths, rule=check_rule(rule, ("clear", "min", "1se")),

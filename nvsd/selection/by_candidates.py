@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from nvsd.progress import progress_bar
+from nvsd.results.schema import text
 from nvsd.selection.candidates import Candidate, Method, judge
 from nvsd.selection.history import history
-from nvsd.selection.inputs import Inputs
 from nvsd.selection.pooling import POOLED, default_methods, pool
 from nvsd.selection.refits import Refit
 from nvsd.selection.result import Selection
+from nvsd.selection.seen import Inputs
 from nvsd.selection.subsamples import stability
 from nvsd.selection.task import Task
 from nvsd.selection.widths import with_widths
@@ -48,13 +49,17 @@ def select_by_candidates(
         task, judged = with_widths(task, judged, best)
     best_kernel = task.kernels[judged.kernel[best]]
     refit = Refit(task.fit(support, best_kernel, judged.nu[best]), inputs)
-    strength = judged.candidates[best].strength
+    columns = refit.columns
+    strength = columns.joined(judged.candidates[best].strength)
+    support = columns.of_columns(support)
+    # Without groups of the user, the levels of a category were a group.
+    groups = None if task.groups is None else tuple(columns.of_columns(text(task.groups)))
     return Selection(
         support=support,
-        features=task.features,
-        groups=task.groups,
+        features=columns.names,
+        groups=None if groups == columns.names else groups,
         method=method,
-        history=history(task, judged, method, best),
+        history=history(task, judged, method, best, columns),
         refit=refit,
         score=float(judged.error[best]),
         strength=strength,

@@ -9,17 +9,17 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from nvsd.data.checks import Index
+from nvsd.data.columns import Columns
+from nvsd.data.scaling import filled
 from nvsd.inference.hypotheses import Testable, Tested, tested
 from nvsd.inference.multiplicity import CORRECTIONS
 from nvsd.inference.together import near_copies
 from nvsd.progress import progress_bar
 from nvsd.results.schema import GROUP_SIGNIFICANCE, SIGNIFICANCE, library_version, text
 from nvsd.selection.task import Array
-
-Index = NDArray[np.intp]
 
 N_COPIES = 10
 POOR = 3.0  # check of the model of an input, in normal scores above chance, beyond which it is poor
@@ -36,19 +36,21 @@ class Evidence:
 
     Attributes
     ----------
-    X : (n, d) array
-    features : tuple of str
+    X : (n, inputs) array
+        Missing values are NaN.
+    columns : Columns
+        Which inputs belong to which column.
     groups : tuple of str or None
-        The group of each input: the units are then groups.
+        The group of each column: the units are then groups.
     repeats : sequence of sequences of Testable
     inputs : int array
-        The inputs to test; with groups, the groups of these inputs are tested.
+        The columns to test; with groups, the groups of these columns are tested.
     weights : (n,) array or None
         Of the rows, if they differ.
     """
 
     X: Array
-    features: tuple[str, ...]
+    columns: Columns
     groups: tuple[str, ...] | None
     repeats: Sequence[Sequence[Testable]]
     inputs: Index
@@ -63,15 +65,17 @@ class Evidence:
     ) -> xr.Dataset:
         """Test all units."""
         names, units = self._units()
-        together = [] if self.groups is not None else self._together()
-        steps = len(units) + len(together)
-        with progress_bar(progress, steps, "tests", "test") as tick, threadpool_limits(1):
-            both, seed = [*units, *together], self.seed
-            found = tested(self.X, self.repeats, both, n_copies, seed, tick, self.weights)
+        # Copies depend on X alone, so all rows may say where missing values are put.
+        X = filled(self.X)
+        together = [] if self.groups is not None else self._together(X)
+        sets = [np.flatnonzero(np.isin(self.columns.owner, each)) for each in (*units, *together)]
+        drawn = self.columns.drawn_together
+        with progress_bar(progress, len(sets), "tests", "test") as tick, threadpool_limits(1):
+            found = tested(X, self.repeats, sets, n_copies, self.seed, tick, self.weights, drawn)
         data = _columns(found, len(units))
         if self.groups is None:
             data |= _joined(data["p_value"], found.p_value[len(units) :], self.inputs, together)
-            label = [", ".join(self.features[a] for a in each) for each in together]
+            label = [", ".join(self.columns.names[a] for a in each) for each in together]
             place = {int(a): i for i, each in enumerate(together) for a in each}
             data["near_copies"] = text(label[place[a]] if a in place else "" for a in self.inputs)
         else:
@@ -93,18 +97,26 @@ class Evidence:
         return GROUP_SIGNIFICANCE.make(data, {"group": text(names)}, attrs)
 
     def _units(self) -> tuple[list[str], list[Index]]:
-        """Names and inputs of the units to test."""
+        """Names and columns of the units to test."""
         if self.groups is None:
-            return [self.features[a] for a in self.inputs], [np.array([a]) for a in self.inputs]
+            own = [np.array([a]) for a in self.inputs]
+            return [self.columns.names[a] for a in self.inputs], own
         labels = np.array(self.groups, dtype=object)
         names = list(dict.fromkeys(labels[self.inputs]))
         return names, [np.flatnonzero(labels == name) for name in names]
 
-    def _together(self) -> list[Index]:
-        """Sets of near copies, if a fit uses one of them."""
-        sets = near_copies(self.X, self.inputs)
+    def _together(self, X: Array) -> list[Index]:
+        """Sets of columns that are near copies, if a fit uses one of them.
+
+        Only columns of one input can be.
+        """
+        place = self.columns.single  # of the only input of each of these columns
+        single = self.columns.owner[place]
+        asked = np.flatnonzero(np.isin(single, self.inputs))
+        sets = near_copies(X if len(place) == X.shape[1] else X[:, place], asked)
         models = [model for folds in self.repeats for model in folds]
-        return [each for each in sets if any(len(model.uses(each)) for model in models)]
+        used = [each for each in sets if any(len(model.uses(place[each])) for model in models)]
+        return [single[each] for each in used]
 
 
 def _columns(found: Tested, units: int) -> dict[str, Any]:

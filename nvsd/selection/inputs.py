@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -12,19 +13,21 @@ from nvsd.data.checks import (
     check_count,
     check_flag,
     check_non_negative,
-    check_points,
     check_positive,
     check_seed,
     check_target,
     is_number,
 )
-from nvsd.data.names import column_names, take_columns
+from nvsd.data.columns import Columns
 from nvsd.data.rows import ArrayRows, Rows
 from nvsd.data.sample import Sample
 from nvsd.data.weights import weights_at
-from nvsd.kernels import Gaussian, Kernel
+from nvsd.engine.features import Scaler
+from nvsd.kernels import Kernel
+from nvsd.kernels.named import kernel_by_name
 from nvsd.kernels.widths import median_distance
 from nvsd.penalties import GroupLasso, Groups, Lasso, Penalty
+from nvsd.penalties.named import penalty_by_name
 from nvsd.ridge.dense import default_nus, refuse_large_ridge
 from nvsd.selection.folds import (
     NOTHING_SAID,
@@ -36,7 +39,8 @@ from nvsd.selection.folds import (
     splits_of,
     that_count,
 )  # fmt: skip
-from nvsd.selection.task import Array, HeldOut, Mask, Task
+from nvsd.selection.seen import Inputs
+from nvsd.selection.task import Array, HeldOut, Task
 
 # Rows that are kept in memory if rows come in blocks: in five folds each has 8000 to rank on, and
 # judging draws as many as it needs.
@@ -44,37 +48,11 @@ SAMPLED = 10_000
 FEW_ROWS = 1000  # with more, a polynomial kernel needs no Gaussian ones to propose sets
 
 
-class Inputs(NamedTuple):
-    """The names of the inputs, and how the kernel sees them: (X − mean) / scale."""
-
-    features: tuple[str, ...]
-    mean: Array
-    scale: Array
-
-    def points(self, X: Any, used: Mask, name: str) -> Array:
-        """Some of the inputs as the kernel sees them, and zeros for the others.
-
-        Named columns are matched by name; values of unused inputs do not matter.
-        """
-        index = np.flatnonzero(used)
-        if column_names(X) is not None:
-            X = take_columns(X, [self.features[a] for a in index], name)
-        else:
-            X = np.asarray(X)
-            if X.ndim != 2 or X.shape[1] != len(self.features):
-                raise ValueError(
-                    f"{name} has shape {X.shape}; give rows of {len(self.features)} inputs."
-                )
-            X = X[:, index]
-        points = np.zeros((len(X), len(used)))
-        if len(index):
-            points[:, index] = (check_points(X, name) - self.mean[index]) / self.scale[index]
-        return points
-
-
 def checked_rows(X: Any, y: ArrayLike | None) -> ArrayRows:
     """The samples with their names, checked once."""
-    return X if isinstance(X, ArrayRows) else ArrayRows(X, y)
+    if isinstance(X, ArrayRows):
+        return X if y is None else X.with_target(y)
+    return ArrayRows(X, y)
 
 
 def check_rule(rule: str | None, allowed: tuple[str, ...]) -> str:
@@ -105,7 +83,8 @@ class JudgedRows(NamedTuple):
     Attributes
     ----------
     X, y : (n, d) and (n,) arrays
-    features : tuple of str
+    columns : Columns
+        How the columns of a table became the inputs of X.
     splits : list of (train, test)
         Row numbers. Validation data are the last rows, held out by a single split.
     n_train : int
@@ -122,7 +101,7 @@ class JudgedRows(NamedTuple):
 
     X: Array
     y: Array
-    features: tuple[str, ...]
+    columns: Columns
     splits: Splits
     n_train: int
     source: Rows | None
@@ -139,6 +118,10 @@ class JudgedRows(NamedTuple):
     def train(self) -> tuple[Array, Array]:
         """The rows to fit."""
         return self.X[: self.n_train], self.y[: self.n_train]
+
+    def seen_by(self, scaler: Scaler) -> Inputs:
+        """The inputs as a fit sees them."""
+        return Inputs(self.columns.inputs, scaler.centre, scaler.scale, self.columns)
 
     def split_again(self, cv: int, seed: int, classes: bool = False) -> JudgedRows:
         """The same rows in other folds."""
@@ -168,14 +151,15 @@ def judged_rows(
         rows = ArrayRows(sample.X, sample.y, features=rows.features, checked=True)
     rows, weights, groups, cv = that_count(rows, of_rows, cv)
     X, y, d = rows.points(), rows.target(), len(rows.features)
-    inputs = Inputs(rows.features, np.zeros(d), np.ones(d))
+    columns = rows.columns or Columns.of_numbers(rows.features)
+    inputs = Inputs(rows.features, np.zeros(d), np.ones(d), columns)
     held = _held_out(rows, inputs, validation, cv, seed, classes, groups)
     n = len(X)
     if isinstance(held, tuple):
         X, y = np.vstack([X, held[0]]), np.concatenate([y, held[1]])
         weights = None if weights is None else np.concatenate([weights, np.ones(len(X) - n)])
         held = [(np.arange(n), np.arange(n, len(X)))]
-    return JudgedRows(X, y, rows.features, held, n, source, n_source or n, weights, groups)
+    return JudgedRows(X, y, columns, held, n, source, n_source or n, weights, groups)
 
 
 def group_labels(groups: Groups | None, features: tuple[str, ...]) -> tuple[str, ...] | None:
@@ -187,9 +171,9 @@ def make_task(
     X: Any,
     y: ArrayLike | None,
     *,
-    kernel: Kernel | None,
+    kernel: str | Kernel | None,
     groups: Groups | None,
-    penalty: Penalty | None,
+    penalty: str | Penalty | None,
     nu: float,
     validation: Any,
     cv: Any,
@@ -206,11 +190,11 @@ def make_task(
     seed = check_seed(random_state)
     rows = checked_rows(X, y)
     rows = rows.standardized() if check_flag("standardize", standardize) else rows
-    inputs = Inputs(rows.features, rows.mean, rows.scale)
-    kernel = Gaussian(median_distance(rows.points())) if kernel is None else kernel
+    columns = rows.columns or Columns.of_numbers(rows.features)
+    inputs = Inputs(rows.features, rows.mean, rows.scale, columns)
     if not isinstance(kernel, Kernel):
-        raise ValueError(f"kernel = {kernel!r} is not a kernel; give one of nvsd.kernels.")
-    penalty, labels = _structure(penalty, groups, rows.features)
+        kernel = kernel_by_name("gaussian" if kernel is None else kernel, rows.points())
+    penalty, labels = _structure(penalty, groups, columns)
     together = check_cv_groups(cv_groups, len(rows.points()))
     task = Task(
         X=rows.points(),
@@ -251,16 +235,21 @@ def _guide_width(kernel: Kernel, X: Array) -> float | None:
 
 
 def _structure(
-    penalty: Penalty | None, groups: Groups | None, features: tuple[str, ...]
+    penalty: str | Penalty | None, groups: Groups | None, columns: Columns
 ) -> tuple[Penalty, tuple[str, ...] | None]:
     """The penalty of the path, and the group of each input if there are groups."""
     if groups is None and isinstance(penalty, GroupLasso):
         groups = penalty.groups
+    labels = group_labels(groups, columns.names)
+    if not columns.one_to_one:  # the levels of a category are a group
+        labels = groups = columns.labels(labels or columns.names)
     if penalty is None:
         penalty = Lasso() if groups is None else GroupLasso(groups)
     if not isinstance(penalty, Penalty):
-        raise ValueError(f"penalty = {penalty!r} is not a penalty; give one of nvsd.penalties.")
-    return penalty, group_labels(groups, features)
+        penalty = penalty_by_name(penalty, groups, None)
+    if not columns.one_to_one and hasattr(penalty, "groups"):
+        penalty = replace(penalty, groups=labels)  # type: ignore[call-arg]
+    return penalty, labels
 
 
 def _widths(kernel: Kernel, factors: ArrayLike) -> tuple[Kernel, ...]:

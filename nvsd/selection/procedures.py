@@ -23,7 +23,7 @@ from nvsd.inference.loss_hypotheses import LossModel
 from nvsd.results.schema import SELECTION, selection_by
 from nvsd.results.variables import Schema
 from nvsd.selection.classes import ClassSelection
-from nvsd.selection.inputs import Inputs, JudgedRows
+from nvsd.selection.inputs import JudgedRows
 from nvsd.selection.quality import quality
 from nvsd.selection.refits import ClassRefit, Refit
 from nvsd.selection.result import Selection
@@ -108,7 +108,7 @@ class BySquares:
         data = self.data
         known, rows = (ranking.score, ranking.config), (data.source, data.train_weights)
         fit, scaler = refit(*data.train, support, *known, self.seed, *rows)
-        return Refit(fit, Inputs(data.features, scaler.centre, scaler.scale))
+        return Refit(fit, data.seen_by(scaler))
 
     def selection(
         self, folds: list[Any], structure: Structure, size: int, parts: dict[str, Any]
@@ -172,7 +172,7 @@ class ByLoss:
         """The last fit on some inputs."""
         data, known = self.data, self.aim.take(np.arange(self.data.n_train))
         fit, scaler = refit_by(data.train[0], known, support, ranking, self.seed)
-        inputs = Inputs(data.features, scaler.centre, scaler.scale)
+        inputs = data.seen_by(scaler)
         if self.classes is None:
             return Refit(fit.of(0), inputs)
         return ClassRefit(fit, inputs, self.classes, known.origin, known.n)

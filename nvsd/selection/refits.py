@@ -8,13 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from nvsd.data.columns import Columns
+from nvsd.data.scaling import centred
 from nvsd.engine.aims import probabilities
 from nvsd.kernels import Kernel
 from nvsd.results.selections import StoredFit
 from nvsd.ridge.dense import RidgeFit
 from nvsd.ridge.newton import SeveralFits
 from nvsd.selection.html import refit_html
-from nvsd.selection.inputs import Inputs
+from nvsd.selection.seen import Inputs
 from nvsd.selection.summary import brief_refit
 from nvsd.selection.task import Array
 
@@ -36,8 +38,13 @@ class Refit:
 
     @property
     def features(self) -> tuple[str, ...]:
-        """Names of all inputs."""
-        return self.inputs.features
+        """Names of all inputs; of a table, of its columns."""
+        return self.columns.names
+
+    @property
+    def columns(self) -> Columns:
+        """How the columns of a table became inputs of the kernel."""
+        return self.inputs.columns or Columns.of_numbers(self.inputs.features)
 
     @property
     def x_mean(self) -> Array:
@@ -51,8 +58,9 @@ class Refit:
 
     @property
     def uses(self) -> list[str]:
-        """Names of the inputs that f uses."""
-        return [self.features[a] for a in np.flatnonzero(self.fit.features)]
+        """Names of the inputs, or columns, that f uses."""
+        used = np.unique(self.columns.owner[np.flatnonzero(self.fit.features)])
+        return [self.features[a] for a in used]
 
     @property
     def kernel(self) -> Kernel:
@@ -73,9 +81,12 @@ class Refit:
         return np.asarray(self.fit.predict(self._points(X_new))[0])
 
     def gradient(self, X_new: ArrayLike) -> Array:
-        """∂_a f at new points, (d, m), in the units of the samples as given; 0 if not selected."""
+        """∂_a f at new points, (d, m), in the units of the samples as given; 0 if not selected.
+
+        A category has no derivative: it is NaN if f uses the category.
+        """
         gradient = self.fit.gradient(self._points(X_new))[0]
-        return np.asarray(gradient / self.inputs.scale[:, None])
+        return self.columns.slopes(gradient / self.inputs.scale[:, None], self.fit.features)
 
     def derivative_norms(self, X: Array) -> Array:
         """‖∂_a f‖ over samples, (d,), per unit of the inputs as the kernel sees them.
@@ -83,7 +94,7 @@ class Refit:
         Above 500 rows an evenly spaced subsample is used.
         """
         some = X[np.linspace(0, len(X) - 1, min(len(X), 500)).round().astype(int)]
-        gradient = self.fit.gradient((some - self.inputs.mean) / self.inputs.scale)[0]
+        gradient = self.fit.gradient(centred(some, self.inputs.mean, self.inputs.scale))[0]
         return np.asarray(np.sqrt(np.mean(gradient**2, axis=1)))
 
     def __repr__(self) -> str:
@@ -94,10 +105,11 @@ class Refit:
 
     def stored(self) -> StoredFit:
         """What a file needs to hold."""
-        return StoredFit(self.fit, self.features, self.x_mean, self.x_scale)
+        return StoredFit(self.fit, self.inputs.features, self.x_mean, self.x_scale)
 
     def _points(self, X_new: ArrayLike) -> Array:
-        return self.inputs.points(X_new, self.fit.features, "X_new")
+        points = self.inputs.points(X_new, self.fit.features, "X_new")
+        return np.nan_to_num(points, copy=False)  # a missing value is at the centre
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -151,5 +163,5 @@ class ClassRefit(Refit):
     def derivative_norms(self, X: Array) -> Array:
         """‖∂_a f‖ over samples, (d,): for several f the root of the sum of squares."""
         some = X[np.linspace(0, len(X) - 1, min(len(X), 500)).round().astype(int)]
-        gradient = self.fit.gradient((some - self.inputs.mean) / self.inputs.scale)
+        gradient = self.fit.gradient(centred(some, self.inputs.mean, self.inputs.scale))
         return np.asarray(np.sqrt(np.mean(np.sum(gradient**2, axis=0), axis=1)))

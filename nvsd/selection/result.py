@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
+from nvsd.data.columns import Columns
 from nvsd.files import write_dataset
 from nvsd.results.refits import refit_dataset
 from nvsd.results.schema import FALSE_SELECTIONS
 from nvsd.results.selections import StoredSelection
 from nvsd.selection.effects import effects_of, interactions_of
+from nvsd.selection.evidence import Evidence
 from nvsd.selection.html import selection_html
 from nvsd.selection.refits import Refit
-from nvsd.selection.significance import Evidence
 from nvsd.selection.summary import brief, summary
 from nvsd.selection.task import Array, Mask
 
@@ -169,15 +170,10 @@ class Selection:
 
         It has only the selected inputs, so that new tables need no others.
         """
-        chosen = self.history.isel(step=int(self.history.attrs["chosen"]))
         refit = self.refit
         return refit_dataset(
             refit.fit,
-            refit.features,
-            self.groups,
-            refit.x_mean,
-            refit.x_scale,
-            chosen["derivative_norm"].values,
+            *self._of_inputs(),
             {"method": str(self.method), "score": float(self.score), **self._loss()},
         )
 
@@ -225,25 +221,34 @@ class Selection:
 
     def _stored(self) -> StoredSelection:
         """What a file needs to hold."""
+        names = {field.name for field in fields(StoredSelection)} & {f.name for f in fields(self)}
+        same: dict[str, Any] = {name: getattr(self, name) for name in names}
         refit = self.refit.stored()
-        return StoredSelection(
-            support=self.support,
-            features=self.features,
-            groups=self.groups,
-            method=self.method,
-            history=self.history,
-            refit=refit,
-            score=self.score,
-            strength=self.strength,
-            order=self.order,
-            predictor=refit if self.predictor is self.refit else self.predictor.stored(),
-            predicts_with=self.predicts_with,
-            measure=self.measure,
-        )
+        other = refit if self.predictor is self.refit else self.predictor.stored()
+        return StoredSelection(**same | {"refit": refit, "predictor": other})
+
+    def _of_inputs(self) -> tuple[Any, Any, Array, Array, Array]:
+        """Names, groups, scaling and derivative norms of what the kernel sees."""
+        columns, refit = self.columns, self.refit
+        groups = self.groups if columns.one_to_one else columns.labels(self.groups or self.features)
+        chosen = self.history.isel(step=int(self.history.attrs["chosen"]))
+        norms = chosen["derivative_norm"].values[columns.owner]
+        return refit.inputs.features, groups, refit.x_mean, refit.x_scale, norms
 
     def _loss(self) -> dict[str, str]:
-        """The loss as an attribute, where it is not squares."""
-        return {name: self.history.attrs[name] for name in ("loss",) if name in self.history.attrs}
+        """The loss and the columns as attributes, where they are not squares and numbers."""
+        used = self.refit.columns.used(self.refit.fit.features)
+        found = {name: self.history.attrs[name] for name in ("loss",) if name in self.history.attrs}
+        return found | ({} if used.simple else {"columns": used.to_json()})
+
+    @property
+    def columns(self) -> Columns:
+        """What was made of each column of X, such as a category with its levels.
+
+        ``selection.columns.treatment`` says it in words.
+        """
+        stored = self.history.attrs.get("columns")
+        return Columns.of_numbers(self.features) if stored is None else Columns.from_json(stored)
 
     @property
     def selected(self) -> list[str]:

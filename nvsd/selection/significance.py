@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from threadpoolctl import threadpool_limits
 
-from nvsd.data.checks import check_count, is_number
+from nvsd.data.checks import Index, check_count, is_number
 from nvsd.data.names import find_columns
 from nvsd.data.random import Rng, seed_of
+from nvsd.data.sources import read_source
 from nvsd.engine.judging import Fold, Structure, rank_in_folds
 from nvsd.engine.loss_judging import rank_aim_in_folds
 from nvsd.inference.hypotheses import Model, Testable
@@ -27,9 +28,7 @@ from nvsd.selection.folds import OfRows
 from nvsd.selection.inputs import JudgedRows, group_labels
 from nvsd.selection.targets import Target, aim_of, target_of
 
-__all__ = ["CopyWarning", "Evidence", "models_of", "significance"]
-
-Index = NDArray[np.intp]
+__all__ = ["CopyWarning", "models_of", "significance"]
 
 
 def models_of(folds: Sequence[Fold], structure: Structure, seed: int) -> list[Model]:
@@ -45,6 +44,7 @@ def significance(
     inputs: Sequence[Any] | None = None,
     groups: Groups | None = None,
     sample_weight: ArrayLike | None = None,
+    missing: str = "error",
     cv: Any = 5,
     cv_groups: ArrayLike | None = None,
     repeats: int = 1,
@@ -80,6 +80,8 @@ def significance(
         One label per input, or {group: inputs}; groups are tested as a whole.
     sample_weight : (n,) array, optional
         Weights w ≥ 0 of the rows, in the fits and in the mean of Δ.
+    missing : {"error", "drop", "impute"}
+        What to do about missing values, as for `nvsd.select`.
     cv : int, splitter, or sequence of (train, test)
         Number of shuffled folds, a scikit-learn splitter, or the splits.
     cv_groups : (n,) array, optional
@@ -142,17 +144,19 @@ def significance(
         raise ValueError(
             f"repeats = {repeats} draws new folds; give a number of folds as cv, or repeats=1."
         )
-    target = target_of(X, y, loss)
+    source = read_source(X, y, missing, None, cv, progress)
+    target = target_of(source.X, source.y, loss)
     classes = target.classes is not None
-    data = target.judged(X, None, cv, seed, progress, OfRows(sample_weight, None, cv_groups))
-    labels = group_labels(groups, data.features)
+    of_rows = OfRows(source.rows(sample_weight), None, source.rows(cv_groups))
+    data = target.judged(source.X, None, cv, seed, progress, of_rows)
+    labels = group_labels(groups, data.columns.names)
     with progress_bar(progress, repeats * len(data.splits), "fits", "fold") as tick:
         parts = []
         for r in range(repeats):
             again = data if r == 0 else data.split_again(cv, seed + r, classes)
             parts.append(_repeat(target, again, seed + r, n_jobs, tick))
-    where = _inputs(inputs, data.features)
-    evidence = Evidence(data.X, data.features, labels, parts, where, seed, data.weights)
+    where = _inputs(inputs, data.columns.names)
+    evidence = Evidence(data.X, data.columns, labels, parts, where, seed, data.weights)
     return evidence.dataset(correction, n_copies, progress)
 
 
@@ -164,8 +168,7 @@ def _repeat(
     tick: Callable[[int], object],
 ) -> Sequence[Testable]:
     """The models of one repeat."""
-    d = len(data.features)
-    structure = Structure(np.arange(d), np.zeros(d, dtype=bool))
+    structure = Structure(data.columns.owner, np.zeros(len(data.columns.names), dtype=bool))
     if target.loss is not None:
         aim = aim_of(target, data)
         with threadpool_limits(1):
