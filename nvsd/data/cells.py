@@ -107,7 +107,9 @@ def complaint(
     what += f" and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
     *most, last = dict.fromkeys(each for _, _, each in found)
     advice = f"{', '.join(most)} and {last}" if most else last
-    return f"{name} cannot be used as it is: {what}; {advice}."
+    finite = any(each.fault or (each.levels and not categories) for each in cells)
+    why = "cannot be used as it is" if finite else "holds NaN or infinite values"
+    return f"{name} {why}: {what}; {advice}."
 
 
 def raw_cells(series: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:

@@ -7,10 +7,11 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from nvsd.data.cells import NUMBERS_ONLY, complaint, read_cells
-from nvsd.data.names import is_table, oriented
+from nvsd.data.names import feature_names, is_table, oriented
 from nvsd.tolerances import EPS, LARGEST_SAMPLE
 
 Array = NDArray[np.float64]
@@ -81,13 +82,14 @@ def check_points(X: ArrayLike, name: str = "X") -> Array:
             f"{name} has shape {points.shape}; give two dimensions, rows of samples by inputs."
         )
     if not np.isfinite(points).all():
-        refuse_cells(X, name)
+        names = feature_names(X, points.shape[1])
+        refuse_cells(X if is_table(X) else pd.DataFrame(points, columns=names), name)
     return points
 
 
 def refuse_cells(X: Any, name: str) -> None:
     """Raise with all columns that are not finite numbers."""
-    if is_table(X) or np.ndim(X) == 2:
+    if is_table(X) or (type(X) is np.ndarray and X.ndim == 2):
         found = complaint(read_cells(X), name, NUMBERS_ONLY, categories=False)
         if found:
             raise ValueError(found)

@@ -197,7 +197,7 @@ class StoredFunctions:
         coords: dict[str, Any] = {
             dim: self._dataset[dim] for dim in (*leading, *dims) if dim != "sample"
         }
-        if rows is not None:
+        if rows is not None and not rows.equals(pd.RangeIndex(len(rows))):
             coords["sample"] = rows.to_flat_index() if rows.nlevels > 1 else rows.to_numpy()
         return xr.DataArray(
             values.reshape(*shape, *values.shape[1:]),

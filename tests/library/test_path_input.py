@@ -153,9 +153,10 @@ def test_a_prepared_problem_checks_the_target() -> None:
 
 def test_good_input_of_other_types() -> None:
     expected = nvsd.nvsd_path(X, Y, kernel=Linear(), n_taus=3)
+    rows = range(5, 5 + N)
     for points, target in [
         (X.tolist(), Y.tolist()),
-        (pd.DataFrame(X, columns=["x0", "x1", "x2"]), pd.Series(Y, index=range(5, 5 + N))),
+        (pd.DataFrame(X, rows, ["x0", "x1", "x2"]), pd.Series(Y, rows)),
         (np.asfortranarray(X), Y[:, None]),
     ]:
         path = nvsd.nvsd_path(points, target, kernel=Linear(), n_taus=3)
