@@ -93,6 +93,10 @@ def _select(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--validation", metavar="FILE", help="held-out rows instead of folds")
     how.add_argument("--cv", type=int, metavar="K", help="number of folds (5)")
     how.add_argument(
+        "--cv-groups", metavar="COLUMN",
+        help="rows with the same label are held out together; this column is no input",
+    )  # fmt: skip
+    how.add_argument(
         "--rule", choices=("smallest", "min", "clear", "1se"),
         help="anova: the smallest set whose error is not clearly above the best, or the best "
         "(min); other methods: the clearest, the best, or the smallest within a standard error",
@@ -209,6 +213,9 @@ def _data(parser: argparse.ArgumentParser) -> None:
         "--groups", metavar="FILE.json",
         help='groups of inputs: {"group": ["column", ...]} or {"column": "group"}',
     )  # fmt: skip
+    group.add_argument(
+        "--weights", metavar="COLUMN", help="the weights of the rows; this column is no input"
+    )
     group.add_argument(
         "--no-standardize", dest="standardize", action="store_false",
         help="use the inputs unchanged; by default they get mean 0 and variance 1",
