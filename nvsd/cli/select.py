@@ -71,11 +71,9 @@ def run(options: Namespace) -> None:
         **model,
     )
     _write_files(selection, options)
-    judged, weights = y, of_rows.get("sample_weight")
-    if validation is not None:
-        judged, weights = validation[1], None
+    judged = (y, of_rows.get("sample_weight")) if validation is None else (validation[1], None)
     n = int(selection.history.attrs.get("n_samples", len(X)))
-    _print(Answer.of(selection, cell(options.target), n, judged, weights), options)
+    _print(Answer.of(selection, cell(options.target), n, *judged), options)
 
 
 def _model(options: Namespace, X: Any, groups: Any, widths: Any) -> dict[str, Any]:
