@@ -21,7 +21,7 @@ __all__ = ["main"]
 
 # Options that name files: to read, and to write.
 READ = ("data", "model", "path", "validation", "groups")
-WRITTEN = ("out", "history", "plot", "plot_support")
+WRITTEN = ("out", "history", "save", "report", "plot", "plot_support")
 
 
 class Parser(argparse.ArgumentParser):

@@ -9,9 +9,9 @@ import numpy as np
 from nvsd.cli._screen import cell, paragraph
 from nvsd.data.weights import mean, variance
 from nvsd.losses import Loss
+from nvsd.results.facts import reason_of, strength_words
 from nvsd.selection import Selection
 from nvsd.selection.classes import ClassSelection
-from nvsd.selection.facts import reason_of, strength_words
 
 NAMED = 12  # number of inputs that a sentence lists
 SURE_RATE = 0.1  # false discovery rate below which a test is called passed

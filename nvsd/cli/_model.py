@@ -20,6 +20,7 @@ from nvsd.kernels.named import kernel_by_name, kernel_names
 from nvsd.penalties import Penalty
 from nvsd.penalties.named import penalty_by_name, penalty_names
 
+PAGES = (".html", ".htm")
 FIGURES = (".png", ".pdf", ".svg", ".jpg")
 # Fields of kernels and penalties that are also options.
 KERNEL_OPTIONS, PENALTY_OPTIONS = ("width", "degree", "offset"), ("mu", "rho")

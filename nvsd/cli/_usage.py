@@ -111,9 +111,17 @@ def _select(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     _fits(how)
     _model(parser, kernel=None)
-    output = _output(parser)
+    _files(_output(parser))
+
+
+def _files(output: Any) -> None:
+    """What is written of a selection."""
     output.add_argument("--out", metavar="FILE.nc", help="write the model, for nvsd predict")
     output.add_argument("--history", metavar="FILE.nc", help="write all candidates as netCDF")
+    output.add_argument(
+        "--save", metavar="FILE.nc", help="write the whole selection, for nvsd report and Python"
+    )
+    output.add_argument("--report", metavar="FILE.html", help="write the selection as one page")
     _plot(output, "error against number of inputs")
 
 
@@ -162,13 +170,15 @@ def _show(parser: argparse.ArgumentParser) -> None:
 
 
 def _report(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("path", metavar="FILE.nc", help="file from nvsd path")
+    parser.add_argument("path", metavar="FILE.nc", help="file from nvsd path or nvsd select --save")
     parser.add_argument("--out", required=True, metavar="FILE.html", help="the page to write")
     parser.add_argument("--data", metavar="DATA", help="table of the samples, to show the fit")
     parser.add_argument(
         "--validation", metavar="DATA", help="table of other rows: error curve and 1-SE point"
     )
-    parser.add_argument("--target", metavar="COLUMN", help="the column of the tables to explain")
+    parser.add_argument(
+        "--target", metavar="COLUMN", help="the column of the tables to explain; the name of y"
+    )
     parser.add_argument("--title", help="shown above the report")
     _reading(parser)
 
@@ -183,7 +193,7 @@ COMMANDS: dict[str, tuple[str, str, Callable[[argparse.ArgumentParser], None]]] 
     "select": ("which inputs y depends on", "DATA --target COLUMN", _select),
     "predict": ("predictions for a new table", "MODEL.nc DATA", _predict),
     "show": ("what is in a file that nvsd wrote", "FILE.nc", _show),
-    "report": ("a path as one HTML page", "FILE.nc --out FILE.html", _report),
+    "report": ("a path or a selection as one HTML page", "FILE.nc --out FILE.html", _report),
     "replicate": ("the paper's tables and its figure", "WHAT", _replicate.declare),
 }
 

@@ -10,6 +10,7 @@ from pandas import isna
 
 from nvsd.cli._answer import Answer
 from nvsd.cli._model import (
+    PAGES,
     check_outputs,
     holds_labels,
     load,
@@ -22,7 +23,7 @@ from nvsd.cli._model import (
 )
 from nvsd.cli._screen import MOST, Row, as_csv, as_json, cell, say, table, write
 from nvsd.cli._usage import UsageError
-from nvsd.files import refuse_absent, write_dataset
+from nvsd.files import check_output, refuse_absent, write_dataset
 from nvsd.selection import Selection, select
 from nvsd.selection.classes import ClassSelection
 from nvsd.selection.targets import are_labels
@@ -36,7 +37,9 @@ MODEL = (
 def run(options: Namespace) -> None:
     """Select, write the requested files, print the result."""
     widths = numbers(options, "widths")
-    check_outputs(options, netcdf=("out", "history"), figures=("plot",))
+    check_outputs(options, netcdf=("out", "history", "save"), figures=("plot",))
+    if options.report is not None:
+        check_output(options.report, PAGES)
     X, y, groups, of_rows = load(options, holds_labels(options.loss))
     classes = options.loss == "logistic" or are_labels(y)
     if options.loss is None and not classes and set(np.unique(y)) == {0, 1}:
@@ -103,6 +106,12 @@ def _write_files(selection: Selection, options: Namespace) -> None:
     if options.history is not None:
         write_dataset(options.history, selection.history)
         say(f"wrote {options.history}")
+    if options.save is not None:
+        selection.save(options.save)
+        say(f"wrote {options.save}")
+    if options.report is not None:
+        selection.report(options.report, p_values=options.tests, target=str(options.target))
+        say(f"wrote {options.report}")
     if options.plot is not None:
         from nvsd.plots import plot_elimination
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
+from nvsd.results.facts import Judged, facts_of, listed
 from nvsd.results.screen import Row, cell
-from nvsd.selection.facts import Judged, facts_of, listed
 
 SHOWN = 12  # inputs, unless more are selected
 MOST = 40  # inputs, however many are selected

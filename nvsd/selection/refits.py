@@ -78,7 +78,11 @@ class Refit:
         X_new has all columns, or is a DataFrame with at least the selected ones. Values of other
         columns do not matter.
         """
-        return np.asarray(self.fit.predict(self._points(X_new))[0])
+        return np.asarray(self.predicted(self._points(X_new))[0])
+
+    def predicted(self, points: Array) -> Array:
+        """What is predicted at points as the kernel sees them: f (1, m), or probabilities."""
+        return self.fit.predict(points)
 
     def gradient(self, X_new: ArrayLike) -> Array:
         """∂_a f at new points, (d, m), in the units of the samples as given; 0 if not selected.
@@ -143,8 +147,11 @@ class ClassRefit(Refit):
         The shares of the classes count as one row beside those that were fitted, so that no
         probability is 0 or 1.
         """
-        f = self.fit.predict(self._points(X_new))
-        return np.ascontiguousarray(probabilities(f, self.origin, self.n).T)
+        return np.ascontiguousarray(self.predicted(self._points(X_new)).T)
+
+    def predicted(self, points: Array) -> Array:
+        """The probability of each class at points as the kernel sees them, (classes, m)."""
+        return probabilities(self.fit.predict(points), self.origin, self.n)
 
     def decision_function(self, X_new: ArrayLike) -> Array:
         """The log-odds of the second of two classes, (m,), or of each class, (m, classes)."""

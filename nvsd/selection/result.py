@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,14 +14,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from nvsd.data.columns import Columns
 from nvsd.files import write_dataset
+from nvsd.report import write_selection_report
 from nvsd.results.refits import refit_dataset
 from nvsd.results.schema import FALSE_SELECTIONS
 from nvsd.results.selections import StoredSelection
-from nvsd.selection.effects import effects_of, interactions_of
 from nvsd.selection.evidence import Evidence
-from nvsd.selection.html import selection_html
 from nvsd.selection.refits import Refit
-from nvsd.selection.summary import brief, summary
+from nvsd.selection.shown import Shown
 from nvsd.selection.task import Array, Mask
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ METHOD = "anova"  # the default: the only one that makes tests
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Selection:
+class Selection(Shown):
     """Which inputs were selected, how, and the refit on them.
 
     Attributes
@@ -81,19 +81,6 @@ class Selection:
     predicts_with: str
     evidence: Evidence | xr.Dataset | None = None
     measure: str = "mean squared error"
-
-    def __repr__(self) -> str:
-        return brief(self)
-
-    def _repr_html_(self) -> str:
-        return selection_html(self)
-
-    def summary(self) -> str:
-        """What was selected and why, as plain text of at most 80 columns.
-
-        It has p-values if they were made before, by `p_values` or ``select(p_values=True)``.
-        """
-        return summary(self)
 
     @cached_property
     def significance(self) -> xr.Dataset:
@@ -177,32 +164,32 @@ class Selection:
             {"method": str(self.method), "score": float(self.score), **self._loss()},
         )
 
-    def effects(self) -> pd.DataFrame:
-        """What each selected input does alone, and together with others, in the refit.
+    def report(
+        self,
+        file: str | os.PathLike[str],
+        *,
+        p_values: bool = True,
+        target: str = "y",
+        title: str | None = None,
+    ) -> Path:
+        """Write one self-contained HTML page about the selection, and return its path.
 
-        The refit is split into main effects, pairs and more, under the law in which inputs are
-        independent, each with the distribution of the samples; see `nvsd.ridge.decomposition`.
+        What was selected and how sure, error against size, effects and pairs, what was nearly
+        selected, which fit predicts; for classes also calibration, ROC curves and confusion matrix.
 
-        Returns
-        -------
-        DataFrame
-            The largest first: `feature`; `share` of the variance of f that its main effect has;
-            `interactions`, the shares of all pairs with it; and `strength`, the standard deviation
-            of its main effect, in units of y or, for classes, of log-odds.
+        Parameters
+        ----------
+        file : path
+        p_values : bool
+            Whether to make the tests of `significance` first, where the method allows it.
+        target : str
+            The name of y.
+        title : str, optional
+            Shown above the report and as the title of the window.
         """
-        return effects_of(self.refit)
-
-    def interactions(self) -> pd.DataFrame:
-        """What pairs of selected inputs do together in the refit, beyond their main effects.
-
-        Returns
-        -------
-        DataFrame
-            The largest first: `pair`, two names; `share` of the variance of f; and `strength`, the
-            norm of the mixed derivative ∂²f/∂x_a∂x_b, per unit of the inputs as the kernel sees
-            them.
-        """
-        return interactions_of(self.refit)
+        if p_values and self.evidence is not None:
+            self.significance  # noqa: B018
+        return write_selection_report(self, file, target=target, title=title)
 
     def save(self, file: str | os.PathLike[str], *, p_values: bool = False) -> None:
         """Write the whole selection as netCDF, for `nvsd.load_selection`.

@@ -15,8 +15,8 @@ import nvsd
 from nvsd.kernels import Anova, Gaussian, Kernel, Linear
 from nvsd.losses import Huber, Logistic
 from nvsd.penalties import GroupLasso, Lasso
+from nvsd.results.facts import reason_of
 from nvsd.results.screen import _width
-from nvsd.selection.facts import reason_of
 
 N = 80
 NAMES = ["age", "blood pressure", "x" * 200, "年齢年齢年齢年齢年齢年齢年齢年齢年齢年齢年齢", "e"]
