@@ -9,7 +9,7 @@ from __future__ import annotations
 from nvsd.files.groups import read_groups
 from nvsd.files.paths import read_path, write_dataset
 from nvsd.files.tables import Table, input_table, read_table, refuse_absent, training_table
-from nvsd.files.writing import check_output, replacing, write_text
+from nvsd.files.writing import check_output, write_bytes, write_figure, write_text
 
 __all__ = [
     "Table",
@@ -19,8 +19,9 @@ __all__ = [
     "read_path",
     "read_table",
     "refuse_absent",
-    "replacing",
     "training_table",
+    "write_bytes",
     "write_dataset",
+    "write_figure",
     "write_text",
 ]

@@ -12,18 +12,31 @@ import xarray as xr
 
 from nvsd import machine
 from nvsd.files._words import existing_file, file_name, listed, quoted
-from nvsd.files.writing import replacing
+from nvsd.files.writing import write_bytes
+from nvsd.machine import digest
 from nvsd.results.schema import NEEDED, PATH, SELECTION, kernel_of
 
 TEXTS = ("feature", "group", "kernel", "class")
+KNOWN = {*PATH.variables, *PATH.coordinates}
+CHECKED = ("title", "penalty", "loss", "representation", "n_samples", "n_features", "classes")
 
 
 def write_dataset(path: Any, dataset: xr.Dataset) -> None:
     """Write a Dataset as netCDF, completely or not at all."""
     # HDF5 crashes the process when the disk is full. From memory, writing raises an error instead.
-    content: Any = dataset.to_netcdf(engine="h5netcdf")
-    with replacing(path) as temporary:
-        temporary.write_bytes(content)
+    content: Any = dataset.assign_attrs(checksum=checksum(dataset)).to_netcdf(engine="h5netcdf")
+    write_bytes(path, bytes(content))
+
+
+def checksum(dataset: xr.Dataset) -> str:
+    """Of all variables that belong to a path, and of the attributes that predictions need."""
+    parts = [str(dataset.attrs.get(name, "")).encode() for name in CHECKED]
+    for name in sorted(str(name) for name in dataset.variables if str(name) in KNOWN):
+        values = dataset[name].values
+        text = "\n".join(map(str, np.ravel(values).tolist())) if values.dtype.kind in "OU" else None
+        number = values.astype(float, order="C").tobytes() if text is None else text.encode()
+        parts += [f"{name} {dataset[name].dims} {values.shape}".encode(), number]
+    return digest(*parts)
 
 
 def read_path(path: Any) -> xr.Dataset:
@@ -50,14 +63,22 @@ def read_path(path: Any) -> xr.Dataset:
             f"{file_name(place)} is not a path ({what}); give a file that nvsd path, or nvsd "
             "select --out, wrote."
         )
-    problem = _damage(dataset)
+    problem = _damage(dataset) or _changed(dataset)
     if problem:
         raise ValueError(f"{file_name(place)} is a damaged path: {problem}; make it again.")
+    dataset.attrs.pop("checksum", None)
     return dataset
 
 
+def _changed(dataset: xr.Dataset) -> str | None:
+    """Whether the numbers are those that were written; files of earlier versions cannot tell."""
+    known = dataset.attrs.get("checksum")
+    if known is None or str(known) == checksum(dataset):
+        return None
+    return "its numbers have changed since it was written"
+
+
 def _load(place: Path) -> xr.Dataset:
-    known = {*PATH.variables, *PATH.coordinates}
     # If this fails, h5netcdf would leave the file half open and complain about it at exit.
     with h5py.File(place, "r") as raw:
         raw.attrs.get("_nc3_strict")
@@ -66,7 +87,7 @@ def _load(place: Path) -> xr.Dataset:
         with xr.open_dataset(
             place, engine="h5netcdf", decode_times=False, decode_timedelta=False
         ) as file:
-            dataset = file.drop_vars([name for name in file.variables if name not in known])
+            dataset = file.drop_vars([name for name in file.variables if name not in KNOWN])
             size, limit = dataset.nbytes, machine.available_memory()
             if size > limit:
                 raise MemoryError(
