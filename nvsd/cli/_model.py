@@ -162,10 +162,9 @@ def save_figure(path: str, ax: Any) -> None:
     """Write the figure of an Axes, completely or not at all."""
     import matplotlib.pyplot as plt
 
-    from nvsd.files import replacing
+    from nvsd.files import write_figure
 
-    with replacing(path) as temporary:
-        ax.figure.savefig(temporary, dpi=150)
+    write_figure(path, ax.figure, dpi=150)
     plt.close(ax.figure)
 
 

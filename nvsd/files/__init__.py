@@ -16,7 +16,7 @@ from nvsd.files.tables import (
     refuse_unknown,
     training_table,
 )
-from nvsd.files.writing import check_output, replacing, write_text
+from nvsd.files.writing import check_output, write_bytes, write_figure, write_text
 
 __all__ = [
     "Table",
@@ -29,8 +29,9 @@ __all__ = [
     "read_table",
     "refuse_absent",
     "refuse_unknown",
-    "replacing",
     "training_table",
+    "write_bytes",
     "write_dataset",
+    "write_figure",
     "write_text",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,8 @@ import xarray as xr
 
 from nvsd import machine
 from nvsd.files._words import existing_file, file_name, listed, quoted
-from nvsd.files.writing import replacing
+from nvsd.files.writing import write_bytes
+from nvsd.machine import digest
 from nvsd.results.schema import NEEDED, PATH, SELECTION, kernel_of
 from nvsd.results.selections import is_selection
 
@@ -24,14 +25,40 @@ READING: dict[str, Any] = {
     "decode_times": False,
     "decode_timedelta": False,
 }
+KNOWN = {*PATH.variables, *PATH.coordinates}
+CHECKED = ("title", "penalty", "loss", "representation", "n_samples", "n_features", "classes")
 
 
 def write_dataset(path: Any, dataset: xr.Dataset | xr.DataTree) -> None:
     """Write a Dataset, or a tree of them, as netCDF, completely or not at all."""
     # HDF5 crashes the process when the disk is full. From memory, writing raises an error instead.
-    content: Any = dataset.to_netcdf(engine="h5netcdf")
-    with replacing(path) as temporary:
-        temporary.write_bytes(content)
+    content: Any = dataset.assign_attrs(checksum=checksum(dataset)).to_netcdf(engine="h5netcdf")
+    write_bytes(path, bytes(content))
+
+
+def checksum(data: xr.Dataset | xr.DataTree) -> str:
+    """Of all variables that belong to a path, and of the attributes that predictions need.
+
+    Of a tree, of all its variables and attributes.
+    """
+    if isinstance(data, xr.Dataset):
+        known = sorted(str(name) for name in data.variables if str(name) in KNOWN)
+        return digest(*_bytes(data, CHECKED, known))
+    parts = []
+    for node in data.subtree:
+        names = sorted(str(name) for name in node.attrs if name != "checksum")
+        parts += [node.path.encode(), *_bytes(node, names, sorted(map(str, node.variables)))]
+    return digest(*parts)
+
+
+def _bytes(data: Any, attributes: Iterable[str], variables: Iterable[str]) -> list[bytes]:
+    parts = [f"{name} {data.attrs.get(name, '')}".encode() for name in attributes]
+    for name in variables:
+        values = data[name].values
+        text = "\n".join(map(str, np.ravel(values).tolist())) if values.dtype.kind in "OU" else None
+        number = values.astype(float, order="C").tobytes() if text is None else text.encode()
+        parts += [f"{name} {data[name].dims} {values.shape}".encode(), number]
+    return parts
 
 
 def read_path(path: Any) -> xr.Dataset:
@@ -54,9 +81,10 @@ def read_path(path: Any) -> xr.Dataset:
             f"{file_name(place)} is not a path ({what}); give a file that nvsd path, or nvsd "
             "select --out, wrote."
         )
-    problem = _damage(dataset)
+    problem = _damage(dataset) or _changed(dataset)
     if problem:
         raise ValueError(f"{file_name(place)} is a damaged path: {problem}; make it again.")
+    dataset.attrs.pop("checksum", None)
     return dataset
 
 
@@ -79,7 +107,10 @@ def read_selection(path: Any) -> xr.DataTree:
         warnings.simplefilter("ignore")
         with xr.open_datatree(place, **READING) as file:
             _refuse_large(place, file.nbytes)
-            return file.load()
+            tree = file.load()
+    if _changed(tree):
+        raise ValueError(f"{file_name(place)} is a damaged selection; save it again.")
+    return tree
 
 
 @contextmanager
@@ -95,15 +126,22 @@ def _one_sentence(place: Path) -> Iterator[None]:
         ) from error
 
 
+def _changed(dataset: xr.Dataset | xr.DataTree) -> str | None:
+    """Whether the numbers are those that were written; files of earlier versions cannot tell."""
+    known = dataset.attrs.get("checksum")
+    if known is None or str(known) == checksum(dataset):
+        return None
+    return "its numbers have changed since it was written"
+
+
 def _load(place: Path) -> xr.Dataset:
-    known = {*PATH.variables, *PATH.coordinates}
     # If this fails, h5netcdf would leave the file half open and complain about it at exit.
     with h5py.File(place, "r") as raw:
         raw.attrs.get("_nc3_strict")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with xr.open_dataset(place, **READING) as file:
-            dataset = file.drop_vars([name for name in file.variables if name not in known])
+            dataset = file.drop_vars([name for name in file.variables if name not in KNOWN])
             _refuse_large(place, dataset.nbytes)
             return dataset.load()
 

@@ -94,7 +94,8 @@ def wrong(path: xr.Dataset, X: np.ndarray, y: np.ndarray, warned: bool) -> list[
         if certified != (gap <= TOL * scale) or (not certified and not warned):
             found.append(f"{name}gap {gap / scale:.1e} without a warning")
         off = abs(float(said.objective) - float(row.objective))
-        if off > 1.01 * gap + ROUNDING * scale:
+        # Far from the origin, landmarks span a little less in floating-point numbers.
+        if off > 1.01 * gap + ROUNDING * scale * (10 if "value_points" in row else 1):
             found.append(f"{name}objective is off by {off / scale:.1e}, gap {gap / scale:.1e}")
         if not certified:
             continue
