@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -26,39 +26,31 @@ READING: dict[str, Any] = {
     "decode_timedelta": False,
 }
 KNOWN = {*PATH.variables, *PATH.coordinates}
-CHECKED = ("title", "penalty", "loss", "representation", "n_samples", "n_features", "classes")
+MARK, DIGITS = b"\nnvsd checksum ", 32
 
 
 def write_dataset(path: Any, dataset: xr.Dataset | xr.DataTree) -> None:
-    """Write a Dataset, or a tree of them, as netCDF, completely or not at all."""
-    # HDF5 crashes the process when the disk is full. From memory, writing raises an error instead.
-    content: Any = dataset.assign_attrs(checksum=checksum(dataset)).to_netcdf(engine="h5netcdf")
-    write_bytes(path, bytes(content))
+    """Write a Dataset, or a tree of them, as netCDF, completely or not at all.
 
-
-def checksum(data: xr.Dataset | xr.DataTree) -> str:
-    """Of all variables that belong to a path, and of the attributes that predictions need.
-
-    Of a tree, of all its variables and attributes.
+    A checksum of the whole file follows the bytes that HDF5 reads. A file that other programs write
+    from this one has none, and is not checked.
     """
-    if isinstance(data, xr.Dataset):
-        known = sorted(str(name) for name in data.variables if str(name) in KNOWN)
-        return digest(*_bytes(data, CHECKED, known))
-    parts = []
-    for node in data.subtree:
-        names = sorted(str(name) for name in node.attrs if name != "checksum")
-        parts += [node.path.encode(), *_bytes(node, names, sorted(map(str, node.variables)))]
-    return digest(*parts)
+    # HDF5 crashes the process when the disk is full. From memory, writing raises an error instead.
+    content: Any = dataset.to_netcdf(engine="h5netcdf")
+    content = bytes(content)
+    write_bytes(path, content + MARK + digest(content).encode())
 
 
-def _bytes(data: Any, attributes: Iterable[str], variables: Iterable[str]) -> list[bytes]:
-    parts = [f"{name} {data.attrs.get(name, '')}".encode() for name in attributes]
-    for name in variables:
-        values = data[name].values
-        text = "\n".join(map(str, np.ravel(values).tolist())) if values.dtype.kind in "OU" else None
-        number = values.astype(float, order="C").tobytes() if text is None else text.encode()
-        parts += [f"{name} {data[name].dims} {values.shape}".encode(), number]
-    return parts
+def refuse_changed(place: Path) -> None:
+    """Refuse a file whose bytes are not those that were written."""
+    _refuse_large(place, place.stat().st_size)
+    content = place.read_bytes()
+    whole, mark, known = content.rpartition(MARK)
+    if mark and len(known) == DIGITS and digest(whole).encode() != known:
+        raise ValueError(
+            f"{file_name(place)} is damaged: its bytes have changed since it was written; make it "
+            "again."
+        )
 
 
 def read_path(path: Any) -> xr.Dataset:
@@ -68,6 +60,7 @@ def read_path(path: Any) -> xr.Dataset:
     checked, so that the result can predict.
     """
     place = existing_file(path)
+    refuse_changed(place)
     with _one_sentence(place):
         dataset = _load(place)
     absent = [name for name in NEEDED if name not in dataset.variables]
@@ -81,10 +74,8 @@ def read_path(path: Any) -> xr.Dataset:
             f"{file_name(place)} is not a path ({what}); give a file that nvsd path, or nvsd "
             "select --out, wrote."
         )
-    problem = _damage(dataset) or _changed(dataset)
-    if problem:
+    if problem := _damage(dataset):
         raise ValueError(f"{file_name(place)} is a damaged path: {problem}; make it again.")
-    dataset.attrs.pop("checksum", None)
     return dataset
 
 
@@ -103,14 +94,12 @@ def read_selection(path: Any) -> xr.DataTree:
             f"{file_name(place)} is not a selection; give a file that Selection.save, or nvsd "
             "select --save, wrote."
         )
+    refuse_changed(place)
     with _one_sentence(place), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with xr.open_datatree(place, **READING) as file:
             _refuse_large(place, file.nbytes)
-            tree = file.load()
-    if _changed(tree):
-        raise ValueError(f"{file_name(place)} is a damaged selection; save it again.")
-    return tree
+            return file.load()
 
 
 @contextmanager
@@ -124,14 +113,6 @@ def _one_sentence(place: Path) -> Iterator[None]:
         raise ValueError(
             f"{file_name(place)} cannot be read as netCDF; give a file that nvsd wrote."
         ) from error
-
-
-def _changed(dataset: xr.Dataset | xr.DataTree) -> str | None:
-    """Whether the numbers are those that were written; files of earlier versions cannot tell."""
-    known = dataset.attrs.get("checksum")
-    if known is None or str(known) == checksum(dataset):
-        return None
-    return "its numbers have changed since it was written"
 
 
 def _load(place: Path) -> xr.Dataset:
