@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -26,31 +26,48 @@ READING: dict[str, Any] = {
     "decode_timedelta": False,
 }
 KNOWN = {*PATH.variables, *PATH.coordinates}
-MARK, DIGITS = b"\nnvsd checksum ", 32
+CHECKED = ("title", "penalty", "loss", "representation", "n_samples", "n_features", "classes")
 
 
 def write_dataset(path: Any, dataset: xr.Dataset | xr.DataTree) -> None:
-    """Write a Dataset, or a tree of them, as netCDF, completely or not at all.
-
-    A checksum of the whole file follows the bytes that HDF5 reads. A file that other programs write
-    from this one has none, and is not checked.
-    """
+    """Write a Dataset, or a tree of them, as netCDF, completely or not at all."""
+    marked = dataset.copy()
+    marked.attrs["checksum"] = " ".join(checksum(dataset))
     # HDF5 crashes the process when the disk is full. From memory, writing raises an error instead.
-    content: Any = dataset.to_netcdf(engine="h5netcdf")
-    content = bytes(content)
-    write_bytes(path, content + MARK + digest(content).encode())
+    content: Any = marked.to_netcdf(engine="h5netcdf")
+    write_bytes(path, bytes(content))
 
 
-def refuse_changed(place: Path) -> None:
-    """Refuse a file whose bytes are not those that were written."""
-    _refuse_large(place, place.stat().st_size)
-    content = place.read_bytes()
-    whole, mark, known = content.rpartition(MARK)
-    if mark and len(known) == DIGITS and digest(whole).encode() != known:
-        raise ValueError(
-            f"{file_name(place)} is damaged: its bytes have changed since it was written; make it "
-            "again."
-        )
+def checksum(data: xr.Dataset | xr.DataTree) -> tuple[str, str]:
+    """Of names, shapes and coordinates; and of all numbers that belong to a path.
+
+    Of a tree, all of it is in the second.
+    """
+    if isinstance(data, xr.Dataset):
+        names = sorted(str(name) for name in data.variables if str(name) in KNOWN)
+        form, numbers = _contents(data, CHECKED, names)
+        return digest(*form), digest(*numbers)
+    whole: list[bytes] = []
+    for node in data.subtree:
+        attributes = sorted(str(name) for name in node.attrs if name != "checksum")
+        names = sorted(map(str, node.variables))
+        form, numbers = _contents(node, attributes, names)
+        whole += [node.path.encode(), *form, *numbers]
+    return digest(), digest(*whole)
+
+
+def _contents(
+    data: Any, attributes: Sequence[str], variables: Sequence[str]
+) -> tuple[list[bytes], list[bytes]]:
+    """Names, shapes and coordinates; attributes and numbers."""
+    form, numbers = [], [str(data.attrs.get(name, "")).encode() for name in attributes]
+    for name in variables:
+        values = data[name].values
+        form.append(f"{name} {data[name].dims} {values.shape}".encode())
+        content = values.astype(float, order="C").tobytes() if values.dtype.kind in "biuf" else None
+        content = content or "\n".join(map(str, np.ravel(values).tolist())).encode()
+        (form if name in data.coords else numbers).append(content)
+    return form, numbers
 
 
 def read_path(path: Any) -> xr.Dataset:
@@ -60,7 +77,6 @@ def read_path(path: Any) -> xr.Dataset:
     checked, so that the result can predict.
     """
     place = existing_file(path)
-    refuse_changed(place)
     with _one_sentence(place):
         dataset = _load(place)
     absent = [name for name in NEEDED if name not in dataset.variables]
@@ -74,8 +90,9 @@ def read_path(path: Any) -> xr.Dataset:
             f"{file_name(place)} is not a path ({what}); give a file that nvsd path, or nvsd "
             "select --out, wrote."
         )
-    if problem := _damage(dataset):
+    if problem := _damage(dataset) or _changed(dataset):
         raise ValueError(f"{file_name(place)} is a damaged path: {problem}; make it again.")
+    dataset.attrs.pop("checksum", None)
     return dataset
 
 
@@ -94,12 +111,14 @@ def read_selection(path: Any) -> xr.DataTree:
             f"{file_name(place)} is not a selection; give a file that Selection.save, or nvsd "
             "select --save, wrote."
         )
-    refuse_changed(place)
     with _one_sentence(place), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with xr.open_datatree(place, **READING) as file:
             _refuse_large(place, file.nbytes)
-            return file.load()
+            tree = file.load()
+    if _changed(tree):
+        raise ValueError(f"{file_name(place)} is a damaged selection; save it again.")
+    return tree
 
 
 @contextmanager
@@ -113,6 +132,18 @@ def _one_sentence(place: Path) -> Iterator[None]:
         raise ValueError(
             f"{file_name(place)} cannot be read as netCDF; give a file that nvsd wrote."
         ) from error
+
+
+def _changed(data: xr.Dataset | xr.DataTree) -> str | None:
+    """Whether the numbers are those that were written; files of earlier versions cannot tell.
+
+    A Dataset of another form, such as some of the τ, was written by the user.
+    """
+    form, _, numbers = str(data.attrs.get("checksum", "")).partition(" ")
+    now = checksum(data)
+    if form != now[0] or numbers == now[1]:
+        return None
+    return "its numbers have changed since it was written"
 
 
 def _load(place: Path) -> xr.Dataset:
