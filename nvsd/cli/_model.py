@@ -13,6 +13,7 @@ import numpy as np
 from nvsd.cli._screen import say
 from nvsd.cli._usage import UsageError
 from nvsd.data.scaling import standardized
+from nvsd.data.sources import read_source
 from nvsd.files import check_output, read_groups, read_table, training_table
 from nvsd.kernels import Kernel
 from nvsd.kernels.named import kernel_by_name, kernel_names
@@ -37,9 +38,9 @@ def holds_labels(loss: str | None) -> bool | None:
     return {None: None, "logistic": True}.get(loss, False)
 
 
-def load(options: Namespace, labels: bool | None = False) -> Data:
+def load(options: Namespace, labels: bool | None = False, categories: bool = False) -> Data:
     """The table and the groups that the options name."""
-    X, y = load_table(options, options.data, labels=labels)
+    X, y = load_table(options, options.data, labels=labels, categories=categories)
     groups = None
     if options.groups is not None:
         ignored = [*options.drop, options.target]
@@ -48,10 +49,16 @@ def load(options: Namespace, labels: bool | None = False) -> Data:
 
 
 def load_table(
-    options: Namespace, path: str, constant: bool = False, labels: bool | None = False
+    options: Namespace,
+    path: str,
+    constant: bool = False,
+    labels: bool | None = False,
+    categories: bool = False,
 ) -> tuple[Any, Any]:
     """Inputs and target from one file; validation rows may have constant columns."""
     frame = read(options, path)
+    if options.missing == "impute" and not categories:
+        raise UsageError("--missing impute belongs to nvsd select; give --missing drop.")
     X, y, dropped = training_table(
         frame,
         options.target,
@@ -59,6 +66,7 @@ def load_table(
         missing=options.missing,
         constant=constant,
         labels=labels,
+        categories=categories,
     )
     if dropped:
         say(f"note: {dropped} of {len(X) + dropped} rows have missing values and are left out.")
@@ -75,7 +83,7 @@ def read(options: Namespace, path: str) -> Any:
 def make_kernel(options: Namespace, X: Any) -> Kernel:
     """The kernel that the options describe."""
     given = _given(options, "kernel", options.kernel, kernel_names(), KERNEL_OPTIONS)
-    points = X.to_numpy(dtype=float)
+    points = read_source(X, None).X.points()
     return kernel_by_name(
         options.kernel, standardized(points) if options.standardize else points, **given
     )

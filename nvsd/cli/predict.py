@@ -15,6 +15,7 @@ from nvsd.cli._screen import Row, as_csv, as_json, say, table, write
 from nvsd.cli._usage import UsageError
 from nvsd.files import check_output, input_table, read_path, write_text
 from nvsd.results.classes import of_classes, predicted_classes
+from nvsd.results.functions import columns_of
 
 
 def run(options: Namespace) -> None:
@@ -22,8 +23,10 @@ def run(options: Namespace) -> None:
     if options.out is not None:
         check_output(options.out)
     model = one_function(read_path(options.model), options.tau)
-    features = [str(name) for name in model["feature"].values]
-    X = input_table(read(options, options.data), features, missing=options.missing)
+    columns = columns_of(model)
+    missing = "impute" if columns.missing == "impute" else options.missing
+    frame = read(options, options.data)
+    X = input_table(frame, columns.names, missing=missing, categories=not columns.simple)
     rows = _rows(model, X, options.gradient)
     formats: dict[str, Callable[[list[Row]], str]] = {
         "csv": as_csv, "json": as_json, "table": table
@@ -62,7 +65,9 @@ def _rows(model: xr.Dataset, X: Any, gradient: bool) -> list[Row]:
         )
     if gradient:
         slopes = model.nvsd.gradient(X)
-        columns |= {f"d/d {name}": slopes.sel(feature=name).values for name in X.columns}
+        columns |= {
+            f"d/d {name}": slopes.sel(feature=name).values for name in slopes["feature"].values
+        }
     names = list(columns)
     lists = [np.asarray(values).tolist() for values in columns.values()]
     return [dict(zip(names, row, strict=True)) for row in zip(*lists, strict=True)]

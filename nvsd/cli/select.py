@@ -37,7 +37,7 @@ def run(options: Namespace) -> None:
     """Select, write the requested files, print the result."""
     widths = numbers(options, "widths")
     check_outputs(options, netcdf=("out", "history"), figures=("plot",))
-    X, y, groups = load(options, holds_labels(options.loss))
+    X, y, groups = load(options, holds_labels(options.loss), categories=True)
     classes = options.loss == "logistic" or are_labels(y)
     if options.loss is None and not classes and set(np.unique(y)) == {0, 1}:
         say(
@@ -48,7 +48,9 @@ def run(options: Namespace) -> None:
     if options.validation is not None:
         if options.cv is not None:
             raise UsageError("--validation replaces --cv; leave one of them out.")
-        held_out, target = load_table(options, options.validation, constant=True, labels=classes)
+        held_out, target = load_table(
+            options, options.validation, constant=True, labels=classes, categories=True
+        )
         refuse_absent(held_out, list(X.columns))
         validation = (held_out[list(X.columns)], target)
     model = _model(options, X, groups, widths)
@@ -64,6 +66,7 @@ def run(options: Namespace) -> None:
         k=options.number,
         fdr=options.fdr,
         p_values=options.tests and model["method"] == "anova",
+        missing=options.missing,
         random_state=options.seed,
         n_jobs=options.jobs,
         progress=on_terminal(),
