@@ -72,7 +72,7 @@ def significance(
     inputs : sequence, optional
         Names or numbers of the inputs to test; all by default. f may use all inputs in any case.
     groups : sequence or mapping, optional
-        One label per input, or {group: inputs}; groups are tested as a whole.
+        One label per input, {group: inputs} or {input: group}; groups are tested as a whole.
     missing : {"error", "drop", "impute"}
         What to do about missing values, as for `nvsd.select`.
     cv : int, splitter, or sequence of (train, test)

@@ -235,6 +235,11 @@ def test_groups_in_either_form(tmp_path: Path, content: object) -> None:
     assert read_groups(place, ["a", "b", "c"], ignored=["gone"]) == ["g", "h", "g"]
 
 
+def test_inputs_without_a_group_are_alone(tmp_path: Path) -> None:
+    for text in ('{"g": ["a", "c"]}', '{"a": "g", "c": "g"}'):
+        assert read_groups(table(tmp_path, text, "g.json"), ["a", "b", "c"]) == ["g", "b", "g"]
+
+
 def test_groups_may_be_numbers(tmp_path: Path) -> None:
     assert read_groups(table(tmp_path, '{"a": 1, "b": 2}', "g.json"), ["b", "a"]) == ["2", "1"]
 
@@ -245,7 +250,7 @@ def test_groups_may_be_numbers(tmp_path: Path) -> None:
         ("", ["not JSON", "line 1"]),
         ("[1, 2]", ["does not describe groups"]),
         ("{}", ["does not describe groups"]),
-        ('{"g": ["a"]}', ["'b'", "no group", "--drop b"]),
+        ('{"b": ["a"]}', ["groups called 'b'", "other names"]),
         ('{"g": ["a", "b", "z"]}', ["'z'", "the table does not have as input"]),
         ('{"g": ["a", "b"], "h": ["a"]}', ["'a'", "'g' and 'h'"]),
         ('{"g": ["a"], "g": ["b"]}', ["'g'", "twice"]),
