@@ -165,7 +165,7 @@ class Answer(NamedTuple):
         if not self.selection.predictor.fit.features.any():
             constant = "the mean" if self._constant == "the mean" else uses
             return f"Predictions are {constant} of {self.target}."
-        if np.array_equal(self.selection.predictor.fit.features, self.selection.support):
+        if uses == "the selected inputs":
             return "Predictions use the selected inputs."
         return (
             f"Predictions have the least error with {uses}; the model that --out writes uses only "

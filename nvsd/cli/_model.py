@@ -14,6 +14,7 @@ from nvsd.cli._rows import complete_rows, of_rows, side_columns
 from nvsd.cli._screen import say
 from nvsd.cli._usage import UsageError
 from nvsd.data.scaling import standardized
+from nvsd.data.sources import read_source
 from nvsd.files import check_output, read_groups, read_table, training_table
 from nvsd.kernels import Kernel
 from nvsd.kernels.named import kernel_by_name, kernel_names
@@ -40,10 +41,10 @@ def holds_labels(loss: str | None) -> bool | None:
     return {None: None, "logistic": True}.get(loss, False)
 
 
-def load(options: Namespace, labels: bool | None = False) -> Data:
+def load(options: Namespace, labels: bool | None = False, categories: bool = False) -> Data:
     """The table and the groups that the options name."""
     frame = complete_rows(read(options, options.data), options)
-    X, y = training_rows(options, frame, labels=labels)
+    X, y = training_rows(options, frame, labels=labels, categories=categories)
     groups = None
     if options.groups is not None:
         ignored = [*options.drop, options.target, *side_columns(options).values()]
@@ -52,16 +53,26 @@ def load(options: Namespace, labels: bool | None = False) -> Data:
 
 
 def load_table(
-    options: Namespace, path: str, constant: bool = False, labels: bool | None = False
+    options: Namespace,
+    path: str,
+    constant: bool = False,
+    labels: bool | None = False,
+    categories: bool = False,
 ) -> tuple[Any, Any]:
     """Inputs and target from one file; validation rows may have constant columns."""
-    return training_rows(options, read(options, path), constant, labels)
+    return training_rows(options, read(options, path), constant, labels, categories)
 
 
 def training_rows(
-    options: Namespace, frame: Any, constant: bool = False, labels: bool | None = False
+    options: Namespace,
+    frame: Any,
+    constant: bool = False,
+    labels: bool | None = False,
+    categories: bool = False,
 ) -> tuple[Any, Any]:
     """Inputs and target from one table; columns that weigh or group its rows are no inputs."""
+    if options.missing == "impute" and not categories:
+        raise UsageError("--missing impute belongs to nvsd select; give --missing drop.")
     aside = [name for name in side_columns(options).values() if name in frame.columns]
     X, y, dropped = training_table(
         frame,
@@ -70,6 +81,7 @@ def training_rows(
         missing=options.missing,
         constant=constant,
         labels=labels,
+        categories=categories,
     )
     if dropped:
         say(f"note: {dropped} of {len(X) + dropped} rows have missing values and are left out.")
@@ -86,7 +98,7 @@ def read(options: Namespace, path: str) -> Any:
 def make_kernel(options: Namespace, X: Any) -> Kernel:
     """The kernel that the options describe."""
     given = _given(options, "kernel", options.kernel, kernel_names(), KERNEL_OPTIONS)
-    points = X.to_numpy(dtype=float)
+    points = read_source(X, None).X.points()
     return kernel_by_name(
         options.kernel, standardized(points) if options.standardize else points, **given
     )

@@ -22,6 +22,7 @@ METHODS = (
     "stability",
 )
 FORMATS = ("table", "csv", "json")
+MISSING = ("error", "drop", "impute")
 LOSSES = ("squared", "huber", "quantile", "logistic")
 
 
@@ -211,9 +212,14 @@ def _reading(parser: Any) -> None:
         "--decimal", default=".", metavar="C", help="the decimal point of a CSV file (.)"
     )
     parser.add_argument(
-        "--missing", choices=("refuse", "drop-rows"), default="refuse",
-        help="what to do about missing values (refuse)",
+        "--missing", choices=MISSING, default="error", type=_missing,
+        help="rows with missing values: refuse them, leave them out, or (select) impute (error)",
     )  # fmt: skip
+
+
+def _missing(word: str) -> str:
+    """The word, or what it was called earlier."""
+    return {"refuse": "error", "drop-rows": "drop"}.get(word, word)
 
 
 def _data(parser: argparse.ArgumentParser) -> None:

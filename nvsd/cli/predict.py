@@ -13,8 +13,10 @@ from nvsd.cli._describe import is_refit, nearest_tau
 from nvsd.cli._model import read
 from nvsd.cli._screen import Row, as_csv, as_json, say, table, write
 from nvsd.cli._usage import UsageError
+from nvsd.data.columns import Columns
 from nvsd.files import check_output, holds_selection, input_table, read_path, write_text
 from nvsd.results.classes import of_classes, predicted_classes
+from nvsd.results.functions import columns_of
 from nvsd.selection import load_selection
 from nvsd.selection.classes import ClassSelection
 
@@ -38,9 +40,15 @@ def run(options: Namespace) -> None:
 def _of_path(options: Namespace) -> list[Row]:
     """Predictions of a path at one tau, or of a refit."""
     model = one_function(read_path(options.model), options.tau)
-    features = [str(name) for name in model["feature"].values]
-    X = input_table(read(options, options.data), features, missing=options.missing)
-    return _rows(model, X, options.gradient)
+    return _rows(model, _inputs(options, columns_of(model)), options.gradient)
+
+
+def _inputs(options: Namespace, columns: Columns, used: list[str] | None = None) -> Any:
+    """The columns that a fit needs, by default all of them."""
+    missing = "impute" if columns.missing == "impute" else options.missing
+    names, simple = columns.names if used is None else used, columns.simple
+    frame = read(options, options.data)
+    return input_table(frame, names, missing=missing, categories=not simple)
 
 
 def _of_selection(options: Namespace) -> list[Row]:
@@ -49,7 +57,7 @@ def _of_selection(options: Namespace) -> list[Row]:
         raise UsageError("--tau and --gradient are not for a whole selection; leave them out.")
     selection = load_selection(options.model)
     uses = selection.predictor.uses or list(selection.features)
-    X = input_table(read(options, options.data), uses, missing=options.missing)
+    X = _inputs(options, selection.columns, uses)
     columns: dict[str, Any] = {"row": X.index.to_numpy(), "prediction": selection.predict(X)}
     if isinstance(selection, ClassSelection):
         columns |= _probabilities(selection.classes, selection.predict_proba(X))
@@ -82,7 +90,9 @@ def _rows(model: xr.Dataset, X: Any, gradient: bool) -> list[Row]:
         )
     if gradient:
         slopes = model.nvsd.gradient(X)
-        columns |= {f"d/d {name}": slopes.sel(feature=name).values for name in X.columns}
+        columns |= {
+            f"d/d {name}": slopes.sel(feature=name).values for name in slopes["feature"].values
+        }
     return _as_rows(columns)
 
 

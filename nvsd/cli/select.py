@@ -40,7 +40,7 @@ def run(options: Namespace) -> None:
     check_outputs(options, netcdf=("out", "history", "save"), figures=("plot",))
     if options.report is not None:
         check_output(options.report, PAGES)
-    X, y, groups, of_rows = load(options, holds_labels(options.loss))
+    X, y, groups, of_rows = load(options, holds_labels(options.loss), categories=True)
     classes = options.loss == "logistic" or are_labels(y)
     if options.loss is None and not classes and set(np.unique(y)) == {0, 1}:
         say(
@@ -51,7 +51,9 @@ def run(options: Namespace) -> None:
     if options.validation is not None:
         if options.cv is not None:
             raise UsageError("--validation replaces --cv; leave one of them out.")
-        held_out, target = load_table(options, options.validation, constant=True, labels=classes)
+        held_out, target = load_table(
+            options, options.validation, constant=True, labels=classes, categories=True
+        )
         refuse_absent(held_out, list(X.columns))
         validation = (held_out[list(X.columns)], target)
     model = _model(options, X, groups, widths)
@@ -67,6 +69,7 @@ def run(options: Namespace) -> None:
         k=options.number,
         fdr=options.fdr,
         p_values=options.tests and model["method"] == "anova",
+        missing=options.missing,
         random_state=options.seed,
         n_jobs=options.jobs,
         progress=on_terminal(),

@@ -27,11 +27,23 @@ MOST_LEVELS = 100  # a category with more is a name of each row, or a number
 FEW_LEVELS = 10  # text with more levels, and fewer than two rows for each, is no category
 MOST_NAMED = 20  # columns that one message names
 DECIMAL_COMMA = re.compile(r"\s*[-+]?\d+,\d+\s*")
+DATE_TEXT = re.compile(r"\d{4}-\d{2}-\d{2}([T ]|$)")
 DATES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64, pd.Period)
 DATE_ADVICE = "give dates as numbers, such as days since a first day"
+DECIMAL_ADVICE = (
+    "if its decimal points are commas, give --decimal , or in Python read_csv decimal=','"
+)
 CODE_ADVICE = "code categories as numbers, or use nvsd.select, which takes them"
 DROP_OR_IMPUTE = "give missing='drop' or missing='impute'"
 NUMBERS_ONLY = "fill or drop missing values"
+
+
+class Fault(NamedTuple):
+    """What is wrong with a column, and what to do about it."""
+
+    column: str
+    what: str
+    advice: str
 
 
 class Cells(NamedTuple):
@@ -48,6 +60,8 @@ class Cells(NamedTuple):
         Why the column cannot be used.
     advice : str
         What to do about it.
+    row : int
+        The row of the cell that the fault names; -1 if it names none.
     """
 
     name: str
@@ -56,25 +70,35 @@ class Cells(NamedTuple):
     levels: tuple[str, ...] = ()
     fault: str = ""
     advice: str = ""
+    row: int = -1
 
-    def faults(self, missing: str | None, categories: bool) -> list[tuple[str, str]]:
+    def faults(
+        self, missing: str | None, categories: str | None, first_row: int = 0
+    ) -> list[tuple[str, str]]:
         """What is wrong, and what to do about it.
 
         Parameters
         ----------
         missing : str or None
             What to do about missing values; None if they are allowed.
-        categories : bool
-            Whether categories are allowed.
+        categories : str or None
+            The same for categories.
+        first_row : int
+            The number of the first row.
         """
-        infinite, absent = int(np.isinf(self.values).sum()), int(np.isnan(self.values).sum())
-        found = [(self.fault, self.advice)] if self.fault else []
-        if self.levels and not categories:
-            found.append((f"holds {count(len(self.levels), 'category level')}", CODE_ADVICE))
-        if missing is not None and absent and not self.fault:
-            found.append((f"has {count(absent, 'missing value')}", missing))
-        if infinite:
-            found.append((f"has {count(infinite, 'infinite value')}", "correct infinite values"))
+        absent, infinite = np.isnan(self.values), np.isinf(self.values)
+        odd = f" in row {self.row + first_row}, which is not a number" if self.row >= 0 else ""
+        found = [(self.fault + odd, self.advice)] if self.fault else []
+        if self.levels and categories is not None and not absent.all():
+            row = int(np.argmin(absent))
+            cell = quoted(self.levels[int(self.values[row])], 40)
+            what = f"holds {cell} in row {row + first_row}, which is not a number"
+            found.append((what, categories))
+        if missing is not None and absent.any() and not self.fault:
+            found.append((_how_many(absent, "missing value", first_row), missing))
+        if infinite.any():
+            what = _how_many(infinite, "infinite value", first_row)
+            found.append((what, "correct infinite values"))
         return found
 
 
@@ -96,20 +120,41 @@ def read_cells(X: Any) -> list[Cells]:
     return [_cells(name, each) for name, each in zip(names, series, strict=True)]
 
 
+def _how_many(which: NDArray[np.bool_], noun: str, first_row: int) -> str:
+    first = int(np.argmax(which)) + first_row
+    number = int(which.sum())
+    return f"has {count(number, noun)} ({'first in ' if number > 1 else ''}row {first})"
+
+
 def complaint(
-    cells: Sequence[Cells], name: str = "X", missing: str | None = None, categories: bool = True
+    cells: Sequence[Cells],
+    name: str = "X",
+    missing: str | None = None,
+    categories: str | None = None,
 ) -> str:
     """One sentence on all columns that cannot be used; empty if all can. See `Cells.faults`."""
-    found = [(each.name, *fault) for each in cells for fault in each.faults(missing, categories)]
+    return sentence(name, faults_of(cells, missing, categories))
+
+
+def faults_of(
+    cells: Sequence[Cells], missing: str | None, categories: str | None, first_row: int = 0
+) -> list[Fault]:
+    """What is wrong with these columns, in their order."""
+    given = (missing, categories, first_row)
+    return [Fault(each.name, *fault) for each in cells for fault in each.faults(*given)]
+
+
+def sentence(name: str, found: Sequence[Fault], also: str = "") -> str:
+    """One sentence on all faults, with what to do about them; empty if there are none."""
     if not found:
         return ""
-    what = ", ".join(f"column {quoted(column)} {fault}" for column, fault, _ in found[:MOST_NAMED])
+    what = ", ".join(f"column {quoted(each.column)} {each.what}" for each in found[:MOST_NAMED])
     what += f" and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
-    *most, last = dict.fromkeys(each for _, _, each in found)
+    *most, last = dict.fromkeys(each.advice for each in found)
     advice = f"{', '.join(most)} and {last}" if most else last
-    finite = any(each.fault or (each.levels and not categories) for each in cells)
-    why = "cannot be used as it is" if finite else "holds NaN or infinite values"
-    return f"{name} {why}: {what}; {advice}."
+    numbers_only = all(each.what.startswith("has ") for each in found)
+    why = "holds NaN or infinite values" if numbers_only else "cannot be used as it is"
+    return f"{name} {why}: {what}; {advice}{also}."
 
 
 def raw_cells(series: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
@@ -165,11 +210,14 @@ def _of_objects(name: str, cells: NDArray[Any]) -> Cells:
     strange = next(cell for cell in texts if not _is_number(cell))
     if len(texts) < len(here) or any(map(_is_number, texts)):
         row = int(np.flatnonzero([each is strange for each in cells])[0])
-        what = f"holds the text {quoted(strange)} among numbers (row {row})"
-        return _faulty(name, absent, what, "give either numbers or text in a column")
+        advice = "give numbers, or only text, in each column"
+        return _faulty(name, absent, f"holds {quoted(strange, 40)}", advice, row)
+    if all(map(DATE_TEXT.match, texts)):
+        return _faulty(name, absent, "holds dates or durations", DATE_ADVICE)
     if DECIMAL_COMMA.fullmatch(strange):
-        what = f"holds numbers with a decimal comma, such as {quoted(strange)}"
-        return _faulty(name, absent, what, "give numbers with a decimal point")
+        row = int(np.flatnonzero([each is strange for each in cells])[0])
+        advice = DECIMAL_ADVICE
+        return _faulty(name, absent, f"holds {quoted(strange, 40)}", advice, row)
     return _of_levels(name, cells, absent, max(FEW_LEVELS, len(here) // 2))
 
 
@@ -178,7 +226,7 @@ def _of_levels(name: str, cells: NDArray[Any], absent: NDArray[np.bool_], most: 
     here = cells[~absent].tolist()
     levels = sorted({str(cell) for cell in here})
     if len({(type(cell), cell) for cell in here}) > len(levels):
-        what = "has different levels that read the same"
+        what = "mixes levels that read the same"
         return _faulty(name, absent, what, "rename levels that read the same")
     if len(levels) > min(MOST_LEVELS, most):
         what = f"holds {len(levels)} different texts in {count(len(here), 'row')}"
@@ -195,8 +243,8 @@ def _coded(
     return Cells(name, kind, values, levels)
 
 
-def _faulty(name: str, absent: NDArray[np.bool_], fault: str, advice: str) -> Cells:
-    return Cells(name, FAULTY, np.where(absent, np.nan, 0.0), fault=fault, advice=advice)
+def _faulty(name: str, absent: NDArray[np.bool_], fault: str, advice: str, row: int = -1) -> Cells:
+    return Cells(name, FAULTY, np.where(absent, np.nan, 0.0), (), fault, advice, row)
 
 
 def _floats(cells: NDArray[Any], absent: NDArray[np.bool_]) -> Array:

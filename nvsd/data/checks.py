@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from nvsd.data.cells import NUMBERS_ONLY, complaint, read_cells
+from nvsd.data.cells import CODE_ADVICE, NUMBERS_ONLY, complaint, read_cells
 from nvsd.data.names import feature_names, is_table, oriented
 from nvsd.tolerances import EPS, LARGEST_SAMPLE
 
@@ -90,7 +90,7 @@ def check_points(X: ArrayLike, name: str = "X") -> Array:
 def refuse_cells(X: Any, name: str) -> None:
     """Raise with all columns that are not finite numbers."""
     if is_table(X) or (type(X) is np.ndarray and X.ndim == 2):
-        found = complaint(read_cells(X), name, NUMBERS_ONLY, categories=False)
+        found = complaint(read_cells(X), name, NUMBERS_ONLY, CODE_ADVICE)
         if found:
             raise ValueError(found)
 

@@ -35,7 +35,8 @@ class SelectiveRegressor(TableSelector, DerivativeSelector):
     kernel : {"gaussian", "matern", "polynomial", "linear"} or Kernel, optional
         For all methods except "anova", which has its own.
     groups : sequence or mapping, optional
-        One label per input, or {group: inputs}; groups are kept or dropped as a whole.
+        One label per input, {group: inputs} or {input: group}; groups are kept or dropped as a
+        whole. Inputs that a mapping does not name are on their own.
     keep : sequence
         Inputs that are always selected, by name or number.
     k : int, optional

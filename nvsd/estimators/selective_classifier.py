@@ -31,7 +31,8 @@ class SelectiveClassifier(ClassifierMixin, TableSelector):  # type: ignore[misc]
     Parameters
     ----------
     groups : sequence or mapping, optional
-        One label per input, or {group: inputs}; groups are kept or dropped as a whole.
+        One label per input, {group: inputs} or {input: group}; groups are kept or dropped as a
+        whole. Inputs that a mapping does not name are on their own.
     keep : sequence
         Inputs that are always in, by name or number.
     k : int, optional

@@ -112,7 +112,8 @@ def select(
     kernel : {"gaussian", "matern", "polynomial", "linear"} or Kernel, optional
         By default Gaussian; its width is the median distance to the 20 nearest neighbours.
     groups : sequence or mapping, optional
-        One label per input, or {group: inputs}; groups are kept or dropped as a whole.
+        One label per input, {group: inputs} or {input: group}; groups are kept or dropped as a
+        whole. Inputs that a mapping does not name are on their own.
     penalty : {"lasso", "group", "elastic-net", "sparse-group"} or Penalty, optional
         For methods that use a path; by default `Lasso()`, or `GroupLasso(groups)` with groups.
     nu : float

@@ -77,7 +77,7 @@ def significance(
     inputs : sequence, optional
         Names or numbers of the inputs to test; all by default. f may use all inputs in any case.
     groups : sequence or mapping, optional
-        One label per input, or {group: inputs}; groups are tested as a whole.
+        One label per input, {group: inputs} or {input: group}; groups are tested as a whole.
     sample_weight : (n,) array, optional
         Weights w ≥ 0 of the rows, in the fits and in the mean of Δ.
     missing : {"error", "drop", "impute"}

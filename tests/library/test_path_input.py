@@ -114,7 +114,7 @@ BAD_CALLS = {
     "penalty is a class": {"penalty": Lasso},
     "a label is missing": {"penalty": GroupLasso(["a", "b"])},
     "groups overlap": {"penalty": GroupLasso({"a": [0, 1], "b": [1, 2]})},
-    "groups miss an input": {"penalty": GroupLasso({"a": [0, 1]})},
+    "a group has the name of an input without one": {"penalty": GroupLasso({"x2": [0, 1]})},
     "a group names an unknown input": {"penalty": GroupLasso({"a": [0, 1], "b": ["x7"]})},
     "too few weights": {"penalty": Lasso(weights=[1.0, 2.0])},
     "no grid without weight": {"penalty": Lasso(weights=[0.0, 1.0, 1.0])},
