@@ -11,18 +11,18 @@ from nvsd.report.numbers import digits, limits, quantised
 
 Array = NDArray[np.float64]
 
-MOST = 24  # inputs that are drawn
+MOST = 12  # inputs that are drawn
 POINTS = 25  # of a curve
-ROWS = 60  # rows whose other inputs a curve is drawn for
+ROWS = 40  # rows whose other inputs a curve is drawn for
 SPREAD = (0.1, 0.9)  # quantiles over these rows
 DECILES = np.arange(1, 10) / 10
-SURFACES, SIDE, SURFACE_ROWS = 4, 16, 24  # pairs that are drawn, points along each, rows
+SURFACES, SIDE, SURFACE_ROWS = 4, 16, 12  # pairs that are drawn, points along each, rows
 WORTH = 0.01  # share of the variance from which on a pair is drawn
 
 
-def curves_content(refit: Any) -> dict[str, Any] | None:
-    """The mean prediction along each input that the refit uses, and its spread over rows."""
-    used = np.flatnonzero(refit.fit.features)[:MOST]
+def curves_content(refit: Any, order: NDArray[np.intp]) -> dict[str, Any] | None:
+    """The mean prediction along the first inputs that the refit uses, and its spread over rows."""
+    used = order[refit.fit.features[order]][:MOST]
     if not len(used):
         return None
     points = samples(refit)

@@ -43,7 +43,7 @@ def selection_content(selection: Any, target: str = "y") -> dict[str, Any]:
         "history": history_content(selection) | {"se": _spread(selection)},
         "tests": _tests(selection),
         "near": _near(selection, facts),
-        "curves": curves_content(selection.refit),
+        "curves": curves_content(selection.refit, selection.order),
         "effects": _effects(selection, features),
         "pairs": _pairs(pairs, features),
         "surfaces": surfaces_content(selection.refit, list(pairs["pair"]), list(pairs["share"])),

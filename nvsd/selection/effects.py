@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nvsd.ridge.decomposition import LAW, decompose, evenly, mixed_norms
+from nvsd.ridge.decomposition import LAW, evenly, mixed_norms
 from nvsd.selection.refits import Refit
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ def effects_of(refit: Refit) -> pd.DataFrame:
     """One row for each input of the refit; see `Selection.effects`."""
     import pandas as pd
 
-    parts, names = decompose(refit.fit), refit.uses
+    parts, names = refit.decomposition, refit.uses
     total = parts.total or 1.0
     found = pd.DataFrame(
         {
@@ -36,7 +36,7 @@ def interactions_of(refit: Refit) -> pd.DataFrame:
     """One row for each pair of inputs of the refit; see `Selection.interactions`."""
     import pandas as pd
 
-    parts, names = decompose(refit.fit), refit.uses
+    parts, names = refit.decomposition, refit.uses
     size = mixed_norms(refit.fit, evenly(refit.fit.X, LAW))
     pairs = list(combinations(range(len(names)), 2))
     found = pd.DataFrame(

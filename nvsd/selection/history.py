@@ -42,6 +42,7 @@ def history(task: Task, judged: Judged, method: str, chosen: int) -> xr.Dataset:
         "method": method,
         "chosen": chosen,
         "rule": task.rule,
+        "n_samples": len(task.X),
         "nvsd_version": library_version(),
         **dict(rows[chosen].notes),
     }

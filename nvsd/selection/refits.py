@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from nvsd.engine.aims import probabilities
 from nvsd.kernels import Kernel
 from nvsd.results.selections import StoredFit
+from nvsd.ridge.decomposition import Decomposition, decompose
 from nvsd.ridge.dense import RidgeFit
 from nvsd.ridge.newton import SeveralFits
 from nvsd.selection.html import refit_html
@@ -89,6 +91,11 @@ class Refit:
         some = X[np.linspace(0, len(X) - 1, min(len(X), 500)).round().astype(int)]
         gradient = self.fit.gradient((some - self.inputs.mean) / self.inputs.scale)[0]
         return np.asarray(np.sqrt(np.mean(gradient**2, axis=1)))
+
+    @cached_property
+    def decomposition(self) -> Decomposition:
+        """Variances of what inputs do alone and in pairs."""
+        return decompose(self.fit)
 
     def __repr__(self) -> str:
         return brief_refit(self)
