@@ -148,10 +148,10 @@ def _pairs(pairs: Any, features: list[str]) -> list[dict[str, Any]]:
 
 def _predicts(selection: Any) -> dict[str, Any]:
     """Which fit predicts."""
-    fit = selection.predictor.fit
+    names = selection.predictor.uses
     return {
         "with": selection.predicts_with,
-        "inputs": np.flatnonzero(fit.features).tolist(),
-        "same": bool(np.array_equal(fit.features, selection.support)),
+        "inputs": [selection.features.index(name) for name in names],
+        "same": sorted(names) == sorted(selection.selected),
         "kernel": repr(selection.predictor.kernel)[:300],
     }

@@ -52,9 +52,14 @@ class Refit:
         return self.inputs.scale
 
     @property
+    def owner(self) -> NDArray[np.intp]:
+        """The number, among `features`, of the input that each input of the kernel belongs to."""
+        return np.arange(len(self.fit.features))
+
+    @property
     def uses(self) -> list[str]:
         """Names of the inputs that f uses."""
-        return [self.features[a] for a in np.flatnonzero(self.fit.features)]
+        return [self.features[a] for a in np.unique(self.owner[self.fit.features])]
 
     @property
     def kernel(self) -> Kernel:
@@ -105,7 +110,7 @@ class Refit:
 
     def stored(self) -> StoredFit:
         """What a file needs to hold."""
-        return StoredFit(self.fit, self.features, self.x_mean, self.x_scale)
+        return StoredFit(self.fit, self.inputs.features, self.x_mean, self.x_scale)
 
     def _points(self, X_new: ArrayLike) -> Array:
         return self.inputs.points(X_new, self.fit.features, "X_new")
