@@ -32,10 +32,10 @@ def complete_rows(frame: Any, options: Namespace) -> Any:
     for argument, name in side_columns(options).items():
         refuse_unknown(frame, name, "which was to hold " + WHAT[argument])
         missing = frame[name].isna().to_numpy()
-        if missing.any() and options.missing == "refuse":
+        if missing.any() and options.missing in ("error", "refuse"):
             raise ValueError(
                 f"column {quoted(name)} has no value in row {int(missing.argmax()) + 1}; leave "
-                "such rows out with --missing drop-rows."
+                "such rows out with --missing drop."
             )
         frame = frame[~missing]
     return frame

@@ -11,20 +11,22 @@ from nvsd.report.numbers import digits, limits, quantised
 
 Array = NDArray[np.float64]
 
-MOST = 24  # inputs that are drawn
+MOST = 12  # inputs that are drawn
 POINTS = 25  # of a curve
-ROWS = 60  # rows whose other inputs a curve is drawn for
+ROWS = 40  # rows whose other inputs a curve is drawn for
 SPREAD = (0.1, 0.9)  # quantiles over these rows
 DECILES = np.arange(1, 10) / 10
-SURFACES, SIDE, SURFACE_ROWS = 4, 16, 24  # pairs that are drawn, points along each, rows
+SURFACES, SIDE, SURFACE_ROWS = 4, 16, 12  # pairs that are drawn, points along each, rows
 WORTH = 0.01  # share of the variance from which on a pair is drawn
 
 
-def curves_content(refit: Any) -> dict[str, Any] | None:
-    """The mean prediction along each input that the refit uses, and its spread over rows."""
-    used = np.flatnonzero(refit.fit.features)[:MOST]
-    if not len(used):
+def curves_content(refit: Any, order: NDArray[np.intp]) -> dict[str, Any] | None:
+    """The mean prediction along the first inputs that the refit uses, and its spread over rows."""
+    alone = numbers_of(refit)
+    drawn = [a for a in order.tolist() if a in alone][:MOST]
+    if not drawn:
         return None
+    used = np.array([alone[a] for a in drawn])
     points = samples(refit)
     rows = _some(points, ROWS)
     grids, means, bands = [], [], []
@@ -40,7 +42,7 @@ def curves_content(refit: Any) -> dict[str, Any] | None:
     scale, centre = refit.x_scale[used], refit.x_mean[used]
     deciles = np.quantile(points[:, used], DECILES, axis=0) * scale + centre
     return {
-        "inputs": used.tolist(),
+        "inputs": drawn,
         "low": digits([g[0] * s + m for g, s, m in zip(grids, scale, centre, strict=True)]),
         "high": digits([g[-1] * s + m for g, s, m in zip(grids, scale, centre, strict=True)]),
         "deciles": [digits(row, 3) for row in deciles.T],
@@ -52,12 +54,15 @@ def curves_content(refit: Any) -> dict[str, Any] | None:
 
 def surfaces_content(refit: Any, pairs: list[Any], shares: list[float]) -> list[dict[str, Any]]:
     """The mean prediction along the strongest pairs, as levels on a grid."""
-    points, found = samples(refit), []
+    points, alone, found = samples(refit), numbers_of(refit), []
     rows = _some(points, SURFACE_ROWS)
     for pair, share in list(zip(pairs, shares, strict=True))[:SURFACES]:
         if share < WORTH:
             break
-        a, b = (refit.features.index(name) for name in pair)
+        places = [refit.features.index(name) for name in pair]
+        if not set(places) <= set(alone):
+            continue
+        a, b = (alone[place] for place in places)
         across, along = _grid(points[:, a], SIDE), _grid(points[:, b], SIDE)
         P = np.tile(rows, (SIDE, SIDE, 1, 1))  # b changes with the first axis, a with the second
         P[..., a], P[..., b] = across[:, None], along[:, None, None]
@@ -72,7 +77,7 @@ def surfaces_content(refit: Any, pairs: list[Any], shares: list[float]) -> list[
         ]
         found.append(
             {
-                "inputs": [a, b],
+                "inputs": places,
                 "share": float(share),
                 "x": digits(ends[0]),
                 "y": digits(ends[1]),
@@ -82,6 +87,13 @@ def surfaces_content(refit: Any, pairs: list[Any], shares: list[float]) -> list[
             }
         )
     return found
+
+
+def numbers_of(refit: Any) -> dict[int, int]:
+    """The input of the kernel of each input that f uses and that is one number."""
+    owners = refit.owner.tolist()
+    used = np.flatnonzero(refit.fit.features).tolist()
+    return {owners[k]: k for k in used if owners.count(owners[k]) == 1}
 
 
 def samples(refit: Any) -> Array:

@@ -162,7 +162,7 @@ function drawCurve(spot, a, k, [low, high]) {
 function drawPairs() {
   const { effects, pairs } = data;
   const most = Math.max(...effects.map((each) => each.main + each.pairs), ...pairs.map((each) => each.share), 1e-9);
-  byId("pairs-caption").textContent = "Shares of the variance of the fit on the selected inputs, if they were independent: what each does alone, and what two do together beyond that.";
+  byId("pairs-caption").textContent = "Shares of the variance of the fit on the selected inputs, if they were independent: what each does alone, and what two do together beyond that." + (data.surfaces.length ? " The squares show the mean prediction along the strongest pairs; the stronger the colour, the larger it is." : "");
   legend(byId("pairs-legend"), [["alone", "c0"], ["in pairs with others", "c1"]]);
   const wide = (texts) => `${Math.max(4, ...texts.map((text) => text.length))}ch`;
   const fill = (id, texts, rows) => {
@@ -180,7 +180,7 @@ function drawPairs() {
   data.surfaces.forEach((surface, i) => drawSurface(figures[i].lastChild, surface));
 }
 
-// The mean prediction along two inputs; darker is larger.
+// The mean prediction along two inputs.
 function drawSurface(spot, { inputs: [a, b], x: across, y: along, range, class: k, levels }) {
   const height = Math.round(Math.min(Math.max(spot.clientWidth * 0.9, 150), 240));
   const box = canvas(spot, height, { left: 44, right: 8, top: 20, bottom: 42 }, `Mean prediction along ${shorten(names[a], 40)} and ${shorten(names[b], 40)}, from ${number(range[0])} to ${number(range[1])}.`);

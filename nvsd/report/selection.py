@@ -43,7 +43,7 @@ def selection_content(selection: Any, target: str = "y") -> dict[str, Any]:
         "history": history_content(selection) | {"se": _spread(selection)},
         "tests": _tests(selection),
         "near": _near(selection, facts),
-        "curves": curves_content(selection.refit),
+        "curves": curves_content(selection.refit, selection.order),
         "effects": _effects(selection, features),
         "pairs": _pairs(pairs, features),
         "surfaces": surfaces_content(selection.refit, list(pairs["pair"]), list(pairs["share"])),
@@ -148,10 +148,10 @@ def _pairs(pairs: Any, features: list[str]) -> list[dict[str, Any]]:
 
 def _predicts(selection: Any) -> dict[str, Any]:
     """Which fit predicts."""
-    fit = selection.predictor.fit
+    names = selection.predictor.uses
     return {
         "with": selection.predicts_with,
-        "inputs": np.flatnonzero(fit.features).tolist(),
-        "same": bool(np.array_equal(fit.features, selection.support)),
+        "inputs": [selection.features.index(name) for name in names],
+        "same": sorted(names) == sorted(selection.selected),
         "kernel": repr(selection.predictor.kernel)[:300],
     }

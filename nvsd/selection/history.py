@@ -45,6 +45,7 @@ def history(task: Task, judged: Judged, method: str, chosen: int, columns: Colum
         "method": method,
         "chosen": chosen,
         "rule": task.rule,
+        "n_samples": len(task.X),
         "nvsd_version": library_version(),
         **({} if columns.plain else {"columns": columns.to_json()}),
         **dict(rows[chosen].notes),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from nvsd.data.scaling import centred
 from nvsd.engine.aims import probabilities
 from nvsd.kernels import Kernel
 from nvsd.results.selections import StoredFit
+from nvsd.ridge.decomposition import Decomposition, decompose
 from nvsd.ridge.dense import RidgeFit
 from nvsd.ridge.newton import SeveralFits
 from nvsd.selection.html import refit_html
@@ -57,10 +59,14 @@ class Refit:
         return self.inputs.scale
 
     @property
+    def owner(self) -> NDArray[np.intp]:
+        """The number, among `features`, of the input that each input of the kernel belongs to."""
+        return self.columns.owner
+
+    @property
     def uses(self) -> list[str]:
-        """Names of the inputs, or columns, that f uses."""
-        used = np.unique(self.columns.owner[np.flatnonzero(self.fit.features)])
-        return [self.features[a] for a in used]
+        """Names of the inputs that f uses."""
+        return [self.features[a] for a in np.unique(self.owner[self.fit.features])]
 
     @property
     def kernel(self) -> Kernel:
@@ -100,6 +106,11 @@ class Refit:
         some = X[np.linspace(0, len(X) - 1, min(len(X), 500)).round().astype(int)]
         gradient = self.fit.gradient(centred(some, self.inputs.mean, self.inputs.scale))[0]
         return np.asarray(np.sqrt(np.mean(gradient**2, axis=1)))
+
+    @cached_property
+    def decomposition(self) -> Decomposition:
+        """Variances of what inputs do alone and in pairs."""
+        return decompose(self.fit)
 
     def __repr__(self) -> str:
         return brief_refit(self)

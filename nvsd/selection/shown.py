@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nvsd.selection.effects import effects_of, interactions_of
-from nvsd.selection.html import selection_html
+from nvsd.selection.html import notebook_html
 from nvsd.selection.refits import Refit
 from nvsd.selection.summary import brief, summary
 
@@ -22,7 +22,7 @@ class Shown:
         return brief(self)
 
     def _repr_html_(self) -> str:
-        return selection_html(self)
+        return notebook_html(self)
 
     def summary(self) -> str:
         """What was selected and why, as plain text of at most 80 columns.

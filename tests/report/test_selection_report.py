@@ -14,7 +14,7 @@ from sklearn.metrics import confusion_matrix, roc_auc_score, roc_curve
 
 import nvsd
 from nvsd.report import selection_html
-from nvsd.report.curves import SPREAD, samples
+from nvsd.report.curves import SPREAD, SURFACE_ROWS, samples
 from nvsd.report.probabilities import area, calibration, confusion, roc
 from nvsd.selection.classes import ClassSelection
 
@@ -94,7 +94,7 @@ def test_surfaces_are_means_of_predictions() -> None:
     a, b = first["inputs"]
     assert {NAMES[a], NAMES[b]} == {"b", "c"}
     points = samples(selection.refit) * selection.refit.x_scale + selection.refit.x_mean
-    rows = points[np.linspace(0, 89, 24).astype(int)]
+    rows = points[np.linspace(0, 89, SURFACE_ROWS).astype(int)]
     low, high = first["range"]
     for i, j in ((0, 0), (0, 15), (15, 0), (6, 11)):
         changed = rows.copy()
