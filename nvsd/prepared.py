@@ -216,10 +216,14 @@ def prepare(
     landmarks = None
     if representation == "landmarks" or value_points is not None or derivative_points is not None:
         landmarks = Landmarks.draw(rows, value_points, derivative_points, random_state)
-    kernel = _kernel(kernel, rows, landmarks)
     check_method(s1)
     if max_memory is not None and max_memory != math.inf:
         check_positive("max_memory", max_memory)
+    if kernel is None and landmarks is None and isinstance(rows, ArrayRows) and checkpoint is None:
+        # What does not fit is refused before the width, which takes seconds with many inputs.
+        unknown = Request(rows, Gaussian(), nu, loss, s1, None, None, curvature)
+        choose(unknown, representation, max_memory)
+    kernel = _kernel(kernel, rows, landmarks)
     saved = None
     if checkpoint is not None:
         digest = None if landmarks is None else landmarks.digest
