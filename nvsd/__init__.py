@@ -17,8 +17,11 @@ if os.path.basename((getattr(sys, "argv", None) or [""])[0]) in ("nvsd", "nvsd.e
     def _interrupted(kind: Any, error: Any, trace: Any) -> None:
         if not issubclass(kind, KeyboardInterrupt):
             _usual(kind, error, trace)
-        elif sys.stderr is not None:
+            return
+        if sys.stderr is not None:
             sys.stderr.write("nvsd: error: interrupted; no further file was written.\n")
+            sys.stderr.flush()
+        os._exit(1)
 
     sys.excepthook = _interrupted
 

@@ -24,19 +24,22 @@ CHECKED = ("title", "penalty", "loss", "representation", "n_samples", "n_feature
 def write_dataset(path: Any, dataset: xr.Dataset) -> None:
     """Write a Dataset as netCDF, completely or not at all."""
     # HDF5 crashes the process when the disk is full. From memory, writing raises an error instead.
-    content: Any = dataset.assign_attrs(checksum=checksum(dataset)).to_netcdf(engine="h5netcdf")
+    content: Any = dataset.assign_attrs(checksum=" ".join(checksum(dataset))).to_netcdf(
+        engine="h5netcdf"
+    )
     write_bytes(path, bytes(content))
 
 
-def checksum(dataset: xr.Dataset) -> str:
-    """Of all variables that belong to a path, and of the attributes that predictions need."""
-    parts = [str(dataset.attrs.get(name, "")).encode() for name in CHECKED]
+def checksum(dataset: xr.Dataset) -> tuple[str, str]:
+    """Of names, shapes and coordinates; and of all numbers that belong to a path."""
+    form, numbers = [], [str(dataset.attrs.get(name, "")).encode() for name in CHECKED]
     for name in sorted(str(name) for name in dataset.variables if str(name) in KNOWN):
         values = dataset[name].values
-        text = "\n".join(map(str, np.ravel(values).tolist())) if values.dtype.kind in "OU" else None
-        number = values.astype(float, order="C").tobytes() if text is None else text.encode()
-        parts += [f"{name} {dataset[name].dims} {values.shape}".encode(), number]
-    return digest(*parts)
+        form.append(f"{name} {dataset[name].dims} {values.shape}".encode())
+        content = values.astype(float, order="C").tobytes() if values.dtype.kind in "biuf" else None
+        content = content or "\n".join(map(str, np.ravel(values).tolist())).encode()
+        (form if name in dataset.coords else numbers).append(content)
+    return digest(*form), digest(*numbers)
 
 
 def read_path(path: Any) -> xr.Dataset:
@@ -71,9 +74,13 @@ def read_path(path: Any) -> xr.Dataset:
 
 
 def _changed(dataset: xr.Dataset) -> str | None:
-    """Whether the numbers are those that were written; files of earlier versions cannot tell."""
-    known = dataset.attrs.get("checksum")
-    if known is None or str(known) == checksum(dataset):
+    """Whether the numbers are those that were written; files of earlier versions cannot tell.
+
+    A Dataset of another form, such as some of the τ, was written by the user.
+    """
+    form, _, numbers = str(dataset.attrs.get("checksum", "")).partition(" ")
+    now = checksum(dataset)
+    if form != now[0] or numbers == now[1]:
         return None
     return "its numbers have changed since it was written"
 
