@@ -28,7 +28,13 @@ from nvsd.losses import (
     loss_term,
     sample_weights,
 )
-from nvsd.representations import Problem, Representation, Request, choose
+from nvsd.representations import (
+    Problem,
+    Representation,
+    Request,
+    choose,
+    predicted_seconds,
+)
 from nvsd.solvers.split import SplitProblem
 from nvsd.tolerances import MEAN_ROUNDING
 
@@ -53,6 +59,8 @@ class Prepared:
         The classes that came with X, if the loss is of classes.
     max_memory : float or None
         Bytes that paths may use; None: the free memory of the machine.
+    seconds : float
+        About how long a path takes; 0 if that is not known.
     """
 
     rows: Rows
@@ -64,6 +72,7 @@ class Prepared:
     weights: Array | None = None
     class_weight: Any = None
     labels: NDArray[Any] | None = None
+    seconds: float = 0.0
 
     @property
     def X(self) -> Array:
@@ -231,9 +240,11 @@ def prepare(
         saved = Checkpoint(checkpoint, problem)
     request = Request(rows, kernel, nu, loss, s1, landmarks, saved, curvature)
     kind = choose(request, representation, max_memory)
+    seconds = predicted_seconds(kind, request)
     with np.errstate(over="ignore", invalid="ignore"):  # values that are too large are refused
         made = kind.make(request)
-    return Prepared(rows, kernel, nu, made, loss, max_memory, weights, class_weight, labels)
+    held = max_memory, weights, class_weight, labels, seconds
+    return Prepared(rows, kernel, nu, made, loss, *held)
 
 
 def _splitting(loss: Loss, rows: Rows, given: Any) -> tuple[Array | None, float | None]:

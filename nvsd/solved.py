@@ -14,6 +14,7 @@ from nvsd.penalties import BoundPenalty, Lasso, Penalty
 from nvsd.prepared import Prepared
 from nvsd.progress import progress_bar
 from nvsd.representations import Problem, refuse_long_path
+from nvsd.representations.costs import LONG, in_words
 from nvsd.solvers import (
     FlatPoint,
     Points,
@@ -106,7 +107,8 @@ def solve(
     taus = grid.values([each.flat for each in solvers])
     n_functions = len(taus) * len(bounds)
     solved = Solved(problem, prepared.loss, origin, settings, penalty, penalties, bounds)
-    with progress_bar(progress, n_functions, "path", "tau") as tick:
+    what = f"path, about {in_words(prepared.seconds)}" if prepared.seconds >= LONG else "path"
+    with progress_bar(progress, n_functions, what, "tau") as tick:
         for each in solvers:
             trace = Trace() if history else None
             solved.points.append(solve_path(each, taus, tick, trace))
