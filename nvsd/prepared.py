@@ -29,7 +29,13 @@ from nvsd.losses import (
     class_weights,
     loss_term,
 )
-from nvsd.representations import Problem, Representation, Request, choose
+from nvsd.representations import (
+    Problem,
+    Representation,
+    Request,
+    choose,
+    predicted_seconds,
+)
 from nvsd.solvers.split import SplitProblem
 from nvsd.tolerances import MEAN_ROUNDING
 
@@ -54,6 +60,8 @@ class Prepared:
         The classes that came with X, if the loss is of classes.
     max_memory : float or None
         Bytes that paths may use; None: the free memory of the machine.
+    seconds : float
+        About how long a path takes; 0 if that is not known.
     """
 
     rows: Rows
@@ -65,6 +73,7 @@ class Prepared:
     counted: RowWeights = ALL_ROWS
     class_weight: Any = None
     labels: NDArray[Any] | None = None
+    seconds: float = 0.0
 
     @property
     def X(self) -> Array:
@@ -235,10 +244,14 @@ def prepare(
     landmarks = None
     if representation == "landmarks" or value_points is not None or derivative_points is not None:
         landmarks = Landmarks.draw(rows, value_points, derivative_points, seed)
-    kernel = _kernel(kernel, rows, landmarks)
     check_method(s1)
     if max_memory is not None and max_memory != math.inf:
         check_positive("max_memory", max_memory)
+    if kernel is None and landmarks is None and isinstance(rows, ArrayRows) and checkpoint is None:
+        # What does not fit is refused before the width, which takes seconds with many inputs.
+        unknown = Request(rows, Gaussian(), nu, loss, s1, None, None, curvature)
+        choose(unknown, representation, max_memory)
+    kernel = _kernel(kernel, rows, landmarks)
     saved = None
     if checkpoint is not None:
         digest = None if landmarks is None else landmarks.digest
@@ -246,9 +259,11 @@ def prepare(
         saved = Checkpoint(checkpoint, problem)
     request = Request(rows, kernel, nu, loss, s1, landmarks, saved, curvature)
     kind = choose(request, representation, max_memory)
+    seconds = predicted_seconds(kind, request)
     with np.errstate(over="ignore", invalid="ignore"):  # values that are too large are refused
         made = kind.make(request)
-    return Prepared(rows, kernel, nu, made, loss, max_memory, counted, class_weight, labels)
+    held = max_memory, counted, class_weight, labels, seconds
+    return Prepared(rows, kernel, nu, made, loss, *held)
 
 
 def _curvature(loss: Loss, rows: Rows, weights: Array | None) -> float | None:

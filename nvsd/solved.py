@@ -14,6 +14,7 @@ from nvsd.penalties import BoundPenalty, Lasso, Penalty
 from nvsd.prepared import Prepared
 from nvsd.progress import progress_bar
 from nvsd.representations import Problem, refuse_long_path
+from nvsd.representations.costs import LONG, in_words
 from nvsd.solvers import (
     FlatPoint,
     Points,
@@ -38,6 +39,13 @@ class Grid:
     taus: ArrayLike | None = None
     n_taus: int = 50
     tau_ratio: float = 1e-3
+
+    @property
+    def length(self) -> int:
+        """The number of τ."""
+        if self.taus is not None:
+            return len(_given_taus(self.taus))
+        return check_count("n_taus", self.n_taus)
 
     def values(self, flats: list[FlatPoint]) -> Array:
         """The τ of the path, descending and distinct."""
@@ -92,12 +100,15 @@ def solve(
     kind = solver_named(solver, problem, settings)
     penalties = penalty.split()
     bounds = [each.bind(prepared.features) for each in penalties]
+    # Before any work: even a grid that is too long may not fit.
+    longest = grid.length * len(bounds)
+    refuse_long_path(longest, int(np.prod(problem.shape)), prepared.max_memory)
     solvers = [_solver(kind, problem, bound, settings, grid.taus is None) for bound in bounds]
     taus = grid.values([each.flat for each in solvers])
     n_functions = len(taus) * len(bounds)
-    refuse_long_path(n_functions, int(np.prod(problem.shape)), prepared.max_memory)
     solved = Solved(problem, prepared.loss, origin, settings, penalty, penalties, bounds)
-    with progress_bar(progress, n_functions, "path", "tau") as tick:
+    what = f"path, about {in_words(prepared.seconds)}" if prepared.seconds >= LONG else "path"
+    with progress_bar(progress, n_functions, what, "tau") as tick:
         for each in solvers:
             trace = Trace() if history else None
             solved.points.append(solve_path(each, taus, tick, trace))

@@ -69,7 +69,8 @@ def _run(arguments: list[str]) -> int:
     _refuse_overwriting(options)
     with _warnings_as_notes():
         import_module(f"nvsd.cli.{options.command}").run(options)
-    sys.stdout.flush()
+    if sys.stdout is not None:
+        sys.stdout.flush()
     return 0
 
 

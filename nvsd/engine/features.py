@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from nvsd.data.scaling import centred, filled
 from nvsd.kernels.warped import EDGE, squash
+from nvsd.linalg import safe_threads
 from nvsd.tolerances import CONSTANT_INPUT, TINY
 
 Array = NDArray[np.float64]
@@ -88,7 +89,8 @@ def _eigenfunctions(width: float, rough: bool) -> tuple[Array, Array]:
     z = np.linspace(-EDGE, EDGE, max(16, int(np.ceil(GRID_PER_WIDTH * 2 * EDGE / step))))
     weight = np.sqrt(np.exp(-0.5 * (z / 1.3) ** 2) + 0.02)
     K = profile(z[:, None] - z, width, rough)
-    values, U = np.linalg.eigh(weight[:, None] * K * weight)
+    with safe_threads(len(z)):
+        values, U = np.linalg.eigh(weight[:, None] * K * weight)
     keep = values > RANK * values[-1] * (ROUGH_RANK if rough else 1.0)
     W = weight[:, None] * U[:, keep] / np.sqrt(values[keep])
     return z, W[:, ::-1]

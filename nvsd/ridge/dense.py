@@ -14,11 +14,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import eigh
 
 from nvsd import machine
 from nvsd.kernels import Kernel, blocks
-from nvsd.linalg import cholesky, cholesky_solve, product
+from nvsd.linalg import cholesky, cholesky_solve, product, symmetric_eigen
 from nvsd.losses import SQUARED, QuadraticLoss
 from nvsd.tolerances import EPS, TINY
 
@@ -146,7 +145,7 @@ def restrict(kernel: Kernel, X: Array, features: Mask | None) -> tuple[Kernel, A
 
 def ridge_coefficients(K: Array, y: Array, shifts: Array) -> Array:
     """α of (K + shift I) α = y for every shift, (k, n)."""
-    eigenvalues, V = eigh(K, driver="evd", check_finite=False)
+    eigenvalues, V = symmetric_eigen(K)
     shifted = np.maximum(eigenvalues, 0.0) + shifts[:, None]
     # With ν = 0 the directions that K does not reach get the least-norm solution.
     floor = len(y) * EPS * max(float(eigenvalues[-1]), TINY)

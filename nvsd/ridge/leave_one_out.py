@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cholesky, eigh, lapack, solve_triangular
+from scipy.linalg import cholesky, lapack, solve_triangular
 
 from nvsd.data.weights import deviation, mean
+from nvsd.linalg import safe_threads, symmetric_eigen
 from nvsd.tolerances import TINY
 
 Array = NDArray[Any]  # in single precision if K is
@@ -75,9 +76,10 @@ def inverse_factor(S: Array) -> Array | None:
 
     def fill(S: Array, J: Array) -> bool:
         if len(S) <= LEAF:
-            factor, info = potrf(S, lower=1, clean=1)
-            if info == 0:
-                J[...] = trtri(factor, lower=1)[0]
+            with safe_threads(len(S)):
+                factor, info = potrf(S, lower=1, clean=1)
+                if info == 0:
+                    J[...] = trtri(factor, lower=1)[0]
             return bool(info == 0)
         h = len(S) // 2
         if not fill(S[:h, :h], J[:h, :h]):
@@ -189,7 +191,8 @@ def nystrom_loo_ridge(C: Array, W: Array, y: Array, weights: Array | None = None
     if unit <= TINY:
         return LooFit.of_mean(y, m, 1.0, weights)
     floor = RIDGE_OF_LANDMARKS[C.dtype == np.float32] * unit
-    R = cholesky(W.astype(float) + floor * np.eye(m), lower=True, check_finite=False)
+    with safe_threads(m):
+        R = cholesky(W.astype(float) + floor * np.eye(m), lower=True, check_finite=False)
     whiten = solve_triangular(R, np.eye(m), lower=True, check_finite=False).T
     Phi = C @ whiten.astype(C.dtype)
     s = np.ones(1) if weights is None else np.sqrt(weights)
@@ -198,7 +201,7 @@ def nystrom_loo_ridge(C: Array, W: Array, y: Array, weights: Array | None = None
     Phi -= centre.astype(C.dtype)
     Phi *= s[:, None].astype(C.dtype)
     target = s * (y - origin)
-    values, V = eigh((Phi.T @ Phi).astype(float), driver="evd", check_finite=False)
+    values, V = symmetric_eigen((Phi.T @ Phi).astype(float))
     P = Phi @ V.astype(C.dtype)
     steps = np.arange(round(2 * np.log10(LOWEST)), round(2 * np.log10(HIGHEST)) + 1)
     lams = 10.0 ** (steps / 2)

@@ -19,7 +19,7 @@ from nvsd.data.checks import check_count, check_seed
 from nvsd.data.rows import ArrayRows, Rows
 from nvsd.data.sums import Moments
 from nvsd.kernels import Kernel, blocks
-from nvsd.linalg import pivoted_cholesky
+from nvsd.linalg import pivoted_cholesky, safe_threads
 from nvsd.losses import SQUARED, QuadraticLoss
 from nvsd.ridge.dense import Mask, RidgeFit, restrict, ridge_coefficients
 from nvsd.tolerances import TINY
@@ -142,7 +142,8 @@ def derivative_metric(fit: RidgeFit, X: Array) -> Array:
         Where to differentiate; a few thousand rows are enough.
     """
     slopes = fit.gradient(X)[0]
-    eigenvalues, W = eigh(slopes @ slopes.T)
+    with safe_threads(len(slopes)):
+        eigenvalues, W = eigh(slopes @ slopes.T)
     shares = np.sqrt(np.maximum(eigenvalues, 0.0) / max(eigenvalues[-1], TINY))
     return np.asarray((W * shares) @ W.T)
 

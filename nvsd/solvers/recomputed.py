@@ -93,9 +93,9 @@ def _fenchel_rounding(
 
 
 def quadratic_gap(
-    points: Points, problem: Problem, penalty: BoundPenalty, sections: Sections
+    points: Points, problem: Problem, penalty: BoundPenalty, sections: Sections, f: Array, z: Array
 ) -> tuple[Array, Array]:
-    """The gap of the coefficients, and a bound on its error.
+    """The gap of the coefficients of f with derivatives z, and a bound on its error.
 
     Let g be the gradient of E(f) + uᵀz at f, a function of the same kind. The gap is
 
@@ -107,7 +107,6 @@ def quadratic_gap(
     y, rep, u = problem.y, problem.representation, points.u
     assert y is not None
     n, nu, c, shift = rep.n, rep.nu, rep.loss.curvature, rep.loss.shift(rep.n, rep.nu)
-    f, z, _ = sections.evaluate()
     f_error, z_error = sections.rounding()
     fenchel = problem.fenchel_gap(penalty, points.tau, z, u)
     values = -c / n * (y - f - shift * sections.alpha)

@@ -98,7 +98,7 @@ def _on_samples(
         if exact:
             rounding = split_rounding(points, problem, penalty, sections)
     elif exact:
-        second, rounding = quadratic_gap(points, problem, penalty, sections)
+        second, rounding = quadratic_gap(points, problem, penalty, sections, f, z)
     else:
         second = _moved_gap(given, problem, penalty, z, _apart(given, problem, f))
         rough = gap_rounding(points, problem, penalty, *sections.rough_rounding())

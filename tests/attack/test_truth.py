@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 import xarray as xr
+from reliability_record import recorder
 from truth_problems import truth
 
 import nvsd
@@ -113,11 +115,12 @@ def wrong(path: xr.Dataset, X: np.ndarray, y: np.ndarray, warned: bool) -> list[
 
 
 @pytest.mark.parametrize("first", range(0, CASES, BATCH))
-def test_a_path_says_the_truth(first: int) -> None:
-    bad = []
+def test_a_path_says_the_truth(first: int, record_property: Callable) -> None:
+    record, bad = recorder(record_property, "what a path says"), []
     for seed in range(first, min(first + BATCH, CASES)):
         X, y, options = problem(seed)
         path, warned = attempt(X, y, options)
+        record(refused=path is None, warned=warned, certified=path is not None and not warned)
         if path is not None:
             bad += [f"{seed}, {options}: {each}" for each in wrong(path, X, y, warned)]
     assert not bad, "\n".join(bad)
