@@ -52,8 +52,8 @@ def nvsd_path(
 
         (1/n) Σ_i (y_i − f(x_i))² + τ J(f) + ν ‖f‖²
 
-    or, with another loss, (1/n) Σ_i ω_i ℓ(y_i, f(x_i) + c) in place of the squares, with a constant
-    c that is not penalised and weights ω,
+    or, with another loss or weights w of the samples, (1/Σw) Σ_i w_i ℓ(y_i, f(x_i) + c) in place of
+    the squares, with a constant c that is not penalised,
 
     where the penalty J acts on the norms ‖∂_a f‖ = ((1/n) Σ_i ∂_a f(x_i)²)^½ of the partial
     derivatives, so that inputs on which f does not depend are switched off.
@@ -105,7 +105,7 @@ def nvsd_path(
         Show a progress bar; by default only in an interactive session on a terminal.
     **preparation
         Further arguments of `prepare`: sample_weight, class_weight, standardize, representation,
-        value_points, derivative_points, random_state, s1, max_memory, checkpoint.
+        value_points, derivative_points, random_state, rng, s1, max_memory, checkpoint.
 
     Returns
     -------

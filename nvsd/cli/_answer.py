@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nvsd.cli._screen import cell, paragraph
+from nvsd.data.weights import mean, variance
 from nvsd.losses import Loss
 from nvsd.selection import Selection
 from nvsd.selection.classes import ClassSelection
@@ -41,17 +42,22 @@ class Answer(NamedTuple):
     constant: float
 
     @classmethod
-    def of(cls, selection: Selection, target: str, n: int, judged: Any) -> Answer:
+    def of(
+        cls, selection: Selection, target: str, n: int, judged: Any, weights: Any = None
+    ) -> Answer:
         """With what a constant would cost on the rows that judged."""
         text = selection.history.attrs.get("loss")
         if isinstance(selection, ClassSelection):
-            shares = np.unique(judged, return_counts=True)[1] / len(judged)
+            _, codes = np.unique(judged, return_inverse=True)
+            counts = np.bincount(codes, weights)
+            shares = counts[counts > 0] / counts.sum()
             constant = -float(shares @ np.log(shares))
         elif text is None:
-            constant = float(np.var(judged))
+            constant = float(variance(judged, weights))
         else:
             loss = Loss.from_json(text)
-            constant = float(loss.value(judged, np.full(len(judged), loss.origin(judged))))
+            best = np.full(len(judged), loss.origin(judged, weights))
+            constant = float(mean(loss.pointwise(judged, best), weights))
         return cls(selection, target, n, constant)
 
     @property

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from nvsd.cli._rows import complete_rows, of_rows, side_columns
 from nvsd.cli._screen import say
 from nvsd.cli._usage import UsageError
 from nvsd.data.scaling import standardized
@@ -25,11 +26,12 @@ KERNEL_OPTIONS, PENALTY_OPTIONS = ("width", "degree", "offset"), ("mu", "rho")
 
 
 class Data(NamedTuple):
-    """Inputs, target and the group of each input."""
+    """Inputs, target, the group of each input, and arguments that are columns of the table."""
 
     X: Any
     y: Any
     groups: list[str] | None
+    of_rows: dict[str, Any]
 
 
 def holds_labels(loss: str | None) -> bool | None:
@@ -39,23 +41,31 @@ def holds_labels(loss: str | None) -> bool | None:
 
 def load(options: Namespace, labels: bool | None = False) -> Data:
     """The table and the groups that the options name."""
-    X, y = load_table(options, options.data, labels=labels)
+    frame = complete_rows(read(options, options.data), options)
+    X, y = training_rows(options, frame, labels=labels)
     groups = None
     if options.groups is not None:
-        ignored = [*options.drop, options.target]
+        ignored = [*options.drop, options.target, *side_columns(options).values()]
         groups = read_groups(options.groups, list(X.columns), ignored)
-    return Data(X, y, groups)
+    return Data(X, y, groups, of_rows(frame, X.index, options))
 
 
 def load_table(
     options: Namespace, path: str, constant: bool = False, labels: bool | None = False
 ) -> tuple[Any, Any]:
     """Inputs and target from one file; validation rows may have constant columns."""
-    frame = read(options, path)
+    return training_rows(options, read(options, path), constant, labels)
+
+
+def training_rows(
+    options: Namespace, frame: Any, constant: bool = False, labels: bool | None = False
+) -> tuple[Any, Any]:
+    """Inputs and target from one table; columns that weigh or group its rows are no inputs."""
+    aside = [name for name in side_columns(options).values() if name in frame.columns]
     X, y, dropped = training_table(
         frame,
         options.target,
-        drop=options.drop,
+        drop=[*options.drop, *aside],
         missing=options.missing,
         constant=constant,
         labels=labels,

@@ -90,8 +90,7 @@ def _select(parser: argparse.ArgumentParser) -> None:
         help="what sets are judged by: logistic for classes, which a target of text, or of true "
         "and false, has by itself; huber or quantile (the median) if far values should not decide",
     )  # fmt: skip
-    how.add_argument("--validation", metavar="FILE", help="held-out rows instead of folds")
-    how.add_argument("--cv", type=int, metavar="K", help="number of folds (5)")
+    _held_out(how)
     how.add_argument(
         "--rule", choices=("smallest", "min", "clear", "1se"),
         help="anova: the smallest set whose error is not clearly above the best, or the best "
@@ -116,6 +115,16 @@ def _select(parser: argparse.ArgumentParser) -> None:
     output.add_argument("--out", metavar="FILE.nc", help="write the model, for nvsd predict")
     output.add_argument("--history", metavar="FILE.nc", help="write all candidates as netCDF")
     _plot(output, "error against number of inputs")
+
+
+def _held_out(how: argparse._ArgumentGroup) -> None:
+    """Which rows judge."""
+    how.add_argument("--validation", metavar="FILE", help="held-out rows instead of folds")
+    how.add_argument("--cv", type=int, metavar="K", help="number of folds (5)")
+    how.add_argument(
+        "--cv-groups", metavar="COLUMN",
+        help="rows with the same label are held out together; this column is no input",
+    )  # fmt: skip
 
 
 def _fits(how: argparse._ArgumentGroup) -> None:
@@ -209,6 +218,9 @@ def _data(parser: argparse.ArgumentParser) -> None:
         "--groups", metavar="FILE.json",
         help='groups of inputs: {"group": ["column", ...]} or {"column": "group"}',
     )  # fmt: skip
+    group.add_argument(
+        "--weights", metavar="COLUMN", help="the weights of the rows; this column is no input"
+    )
     group.add_argument(
         "--no-standardize", dest="standardize", action="store_false",
         help="use the inputs unchanged; by default they get mean 0 and variance 1",

@@ -37,7 +37,7 @@ def run(options: Namespace) -> None:
     """Select, write the requested files, print the result."""
     widths = numbers(options, "widths")
     check_outputs(options, netcdf=("out", "history"), figures=("plot",))
-    X, y, groups = load(options, holds_labels(options.loss))
+    X, y, groups, of_rows = load(options, holds_labels(options.loss))
     classes = options.loss == "logistic" or are_labels(y)
     if options.loss is None and not classes and set(np.unique(y)) == {0, 1}:
         say(
@@ -67,11 +67,13 @@ def run(options: Namespace) -> None:
         random_state=options.seed,
         n_jobs=options.jobs,
         progress=on_terminal(),
+        **of_rows,
         **model,
     )
     _write_files(selection, options)
-    judged = y if validation is None else validation[1]
-    _print(Answer.of(selection, cell(options.target), len(X), judged), options)
+    judged = (y, of_rows.get("sample_weight")) if validation is None else (validation[1], None)
+    n = int(selection.history.attrs.get("n_samples", len(X)))
+    _print(Answer.of(selection, cell(options.target), n, *judged), options)
 
 
 def _model(options: Namespace, X: Any, groups: Any, widths: Any) -> dict[str, Any]:

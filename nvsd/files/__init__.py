@@ -8,7 +8,14 @@ from __future__ import annotations
 
 from nvsd.files.groups import read_groups
 from nvsd.files.paths import read_path, write_dataset
-from nvsd.files.tables import Table, input_table, read_table, refuse_absent, training_table
+from nvsd.files.tables import (
+    Table,
+    input_table,
+    read_table,
+    refuse_absent,
+    refuse_unknown,
+    training_table,
+)
 from nvsd.files.writing import check_output, replacing, write_text
 
 __all__ = [
@@ -19,6 +26,7 @@ __all__ = [
     "read_path",
     "read_table",
     "refuse_absent",
+    "refuse_unknown",
     "replacing",
     "training_table",
     "write_dataset",

@@ -149,7 +149,7 @@ def training_table(
     """
     dropped = list(dict.fromkeys(drop))
     for name in (target, *dropped):
-        _refuse_unknown(frame, name, "the target" if name == target else "which was to be dropped")
+        refuse_unknown(frame, name, "the target" if name == target else "which was to be dropped")
     if target in dropped:
         raise ValueError(f"{quoted(target)} is the target; drop other columns only.")
     inputs = [name for name in frame.columns if name != target and name not in dropped]
@@ -269,7 +269,8 @@ def _refuse_constant(numbers: Any, target: str) -> None:
         )
 
 
-def _refuse_unknown(frame: Any, name: str, what: str) -> None:
+def refuse_unknown(frame: Any, name: str, what: str) -> None:
+    """Refuse a column that the table does not have."""
     if name in frame.columns:
         return
     by_case = [other for other in frame.columns if other.lower() == name.lower()]
