@@ -120,7 +120,8 @@ def select(
         ν of the path.
     sample_weight : (n,) array, optional
         Weights w ≥ 0 of the rows, of which only ratios matter: fits minimise (1/Σw) Σ_i w_i ℓ_i,
-        and errors on held-out rows are weighted means. Only with "anova".
+        and errors on held-out rows are weighted means; validation data count alike. Only with
+        "anova".
     class_weight : mapping or "balanced", optional
         {label: weight}, by which the weights of the rows are multiplied; "balanced" gives all
         classes the same total.

@@ -13,6 +13,7 @@ from nvsd.losses import Huber, Logistic, LossTerm, Squared
 from nvsd.ridge.by_loss import fit_by_loss
 from nvsd.ridge.dense import fit_ridge
 from nvsd.ridge.leave_one_out import best_loo_ridge, loo_ridge, nystrom_loo_ridge, quick_loo_ridge
+from nvsd.ridge.newton import Features, LossProblem
 from nvsd.ridge.nystrom import fit_nystrom
 
 KERNEL = Gaussian(1.5)
@@ -149,3 +150,34 @@ def test_integer_weights_of_a_refit_are_repeated_rows(loss) -> None:
     term = LossTerm(loss.bound(many), many, np.ones(len(many)), True)
     two = fit_by_loss(np.repeat(X, TIMES, axis=0), term, KERNEL, nus)
     np.testing.assert_allclose(one.predict(X), two.predict(X), rtol=1e-4)
+
+
+def test_weighted_squares_by_newton_are_those_of_ridge() -> None:
+    """Two ways that share no code: fitted values, left-out predictions, and the mean loss."""
+    X, y, w = sample()
+    K = blocks.K(KERNEL, X)
+    unit = (w @ K.diagonal()) / len(y)
+    known = loo_ridge(K, y, 1e-2 * len(y) / unit, w)
+    found = LossProblem(Features.of_kernel(K).Phi, y, Squared(), w).fit(1e-2)
+    np.testing.assert_allclose(found.fitted, known.mean + K @ known.alpha, atol=1e-8)
+    np.testing.assert_allclose(found.left_out, y - known.errors, atol=1e-7)
+    assert found.error == pytest.approx(known.error)
+
+
+def test_weighted_left_out_log_odds_by_brute_force() -> None:
+    """One step tells nearly what a fit without the row would."""
+    X, y, w = sample(30, 2)
+    y = np.where(y > 5, 1.0, -1.0)
+    Phi = Features.of_kernel(blocks.K(KERNEL, X)).Phi
+    nu, n = 5e-2, len(y)
+    found = LossProblem(Phi, y, Logistic(), w).fit(nu)
+    alone = []
+    for i in range(n):
+        rest = np.delete(np.arange(n), i)
+        # ν has the same weight beside the sum of the other rows as beside that of all.
+        scale = w[rest].sum() / n
+        part = LossProblem(Phi[rest], y[rest], Logistic(), of_mean_one(w[rest])).fit(nu / scale)
+        alone.append(Phi[i] @ part.theta + part.constant)
+    assert np.corrcoef(found.left_out, alone)[0, 1] > 0.999
+    np.testing.assert_allclose(found.left_out, alone, atol=0.05)
+    assert np.abs(found.fitted - alone).max() > 0.05

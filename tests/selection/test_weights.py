@@ -273,6 +273,12 @@ def test_what_is_refused(case: str, sample) -> None:
             nvsd.significance(X, y, **given)
 
 
+def test_other_methods_take_equal_weights(sample) -> None:
+    X, y, _ = sample
+    given = {"method": "eliminate", "nus": [1e-2], "cv": 2}
+    same(nvsd.select(X, y, sample_weight=np.full(N, 2.0), **given), nvsd.select(X, y, **given))
+
+
 def test_blocks_have_no_weights(sample) -> None:
     X, y, w = sample
     for given in ({"sample_weight": w}, {"cv_groups": w}):
