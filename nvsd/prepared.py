@@ -16,8 +16,8 @@ from nvsd.data.classes import Labels, labels_of
 from nvsd.data.landmarks import Landmarks, Points
 from nvsd.data.rows import ArrayRows, Rows
 from nvsd.data.sources import rows_of
-from nvsd.kernels import Gaussian, Kernel
-from nvsd.kernels.widths import median_distance
+from nvsd.kernels import Kernel
+from nvsd.kernels.named import kernel_by_name
 from nvsd.linalg import check_method
 from nvsd.losses import (
     SQUARED,
@@ -134,7 +134,7 @@ def prepare(
     X: Any,
     *,
     y: Any = None,
-    kernel: Kernel | None = None,
+    kernel: str | Kernel | None = None,
     loss: Loss | None = None,
     nu: float = 1e-3,
     sample_weight: ArrayLike | None = None,
@@ -247,13 +247,12 @@ def _splitting(loss: Loss, rows: Rows, given: Any) -> tuple[Array | None, float 
     return weights, loss.splitting_curvature(y)
 
 
-def _kernel(kernel: Kernel | None, rows: Rows, landmarks: Landmarks | None) -> Kernel:
-    if kernel is None:
+def _kernel(kernel: str | Kernel | None, rows: Rows, landmarks: Landmarks | None) -> Kernel:
+    if not isinstance(kernel, Kernel):
         if landmarks is None and not isinstance(rows, ArrayRows):
             raise ValueError(
                 "rows that come in blocks need a kernel; give a Linear or Polynomial kernel."
             )
-        return Gaussian(median_distance(landmarks.derivatives if landmarks else rows.points()))
-    if not isinstance(kernel, Kernel):
-        raise ValueError(f"kernel = {kernel!r} is not a kernel; give one of nvsd.kernels.")
+        points = landmarks.derivatives if landmarks else rows.points()
+        return kernel_by_name("gaussian" if kernel is None else kernel, points)
     return kernel

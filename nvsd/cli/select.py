@@ -39,11 +39,7 @@ def run(options: Namespace) -> None:
     check_outputs(options, netcdf=("out", "history"), figures=("plot",))
     X, y, groups = load(options, holds_labels(options.loss), categories=True)
     classes = options.loss == "logistic" or are_labels(y)
-    if options.loss is None and not classes and set(np.unique(y)) == {0, 1}:
-        say(
-            f"note: {cell(options.target)} is 0 or 1 and taken as a number; --loss logistic is for "
-            "classes."
-        )
+    loss = _loss(options, y, classes)
     validation = None
     if options.validation is not None:
         if options.cv is not None:
@@ -58,7 +54,7 @@ def run(options: Namespace) -> None:
         X,
         y,
         groups=groups,
-        loss=options.loss,
+        loss=loss,
         validation=validation,
         cv=5 if options.cv is None else options.cv,
         rule=options.rule,
@@ -75,6 +71,17 @@ def run(options: Namespace) -> None:
     _write_files(selection, options)
     judged = y if validation is None else validation[1]
     _print(Answer.of(selection, cell(options.target), len(X), judged), options)
+
+
+def _loss(options: Namespace, y: Any, classes: bool) -> str | None:
+    """The loss that was asked for; of numbers that look like classes, squares, with a note."""
+    if options.loss is None and not classes and set(np.unique(y)) == {0, 1}:
+        say(
+            f"note: {cell(options.target)} is 0 or 1 and taken as a number; --loss logistic is for "
+            "classes."
+        )
+        return "squared"
+    return None if options.loss is None else str(options.loss)
 
 
 def _model(options: Namespace, X: Any, groups: Any, widths: Any) -> dict[str, Any]:

@@ -14,11 +14,11 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from nvsd.data.checks import check_flag, check_non_negative, check_seed
-from nvsd.data.sources import read_source
 from nvsd.kernels import Kernel
 from nvsd.losses import Loss
 from nvsd.penalties import Groups, Penalty
 from nvsd.selection.by_candidates import METHODS, select_by_candidates
+from nvsd.selection.cautions import DataWarning, read_warily
 from nvsd.selection.classes import ClassSelection
 from nvsd.selection.engine import select_by_engine
 from nvsd.selection.inputs import check_rate, check_rule, group_labels, make_task
@@ -27,7 +27,7 @@ from nvsd.selection.question import METHOD, RULES, Question, refuse_given, refus
 from nvsd.selection.result import Refit, Selection
 from nvsd.selection.targets import target_of
 
-__all__ = ["METHODS", "ClassSelection", "Refit", "Selection", "select"]
+__all__ = ["METHODS", "ClassSelection", "DataWarning", "Refit", "Selection", "select"]
 
 POOL_RULES = ("clear", "1se")  # rules that the default method does not have
 NU = 1e-3  # ν of the path; the default method has no path
@@ -194,7 +194,7 @@ def select(
     method = ("pool" if pooled else METHOD) if method == "auto" else method
     check_flag("standardize", standardize)
     check_non_negative("nu", nu)
-    X, y, validation, _ = read_source(X, y, missing, validation, cv, progress)
+    X, y, validation, _ = read_warily(X, y, loss, missing, validation, cv, progress)
     target = target_of(X, y, loss)
     if method == METHOD:
         refuse_given(given | options)
