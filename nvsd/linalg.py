@@ -275,8 +275,7 @@ def symmetric_eigen(M: Array) -> tuple[Array, Array]:
 def triangular_inverse(factor: Array) -> tuple[Array, int]:
     """The inverse of a factor of `cholesky`, which is overwritten, and LAPACK's info."""
     with safe_threads(len(factor)):
-        inverse, info = lapack.dtrtri(factor, lower=1, overwrite_c=1)
-    return inverse, info
+        return lapack.dtrtri(factor, lower=1, overwrite_c=1)  # type: ignore[no-any-return]
 
 
 def cholesky_solve(factor: Array, B: Array) -> Array:

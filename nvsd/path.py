@@ -30,8 +30,8 @@ def nvsd_path(
     X: Any,
     y: Any = None,
     *,
-    kernel: Kernel | None = None,
-    penalty: Penalty | None = None,
+    kernel: str | Kernel | None = None,
+    penalty: str | Penalty | None = None,
     loss: Loss | None = None,
     nu: float | None = None,
     taus: ArrayLike | None = None,
@@ -65,9 +65,9 @@ def nvsd_path(
     y : (n,) array, memory map or Dask array
         The target; leave it out if it comes with the blocks. For a loss of classes labels: text,
         booleans or whole numbers.
-    kernel : Kernel, optional
+    kernel : {"gaussian", "matern", "polynomial", "linear"} or Kernel, optional
         By default Gaussian; its width is the median distance to the 20 nearest neighbours.
-    penalty : Penalty, optional
+    penalty : {"lasso", "elastic-net"} or Penalty, optional
         One of `nvsd.penalties`; `Lasso()` by default. `ElasticNet(mu=[...])` gives the result a
         dimension mu.
     loss : Loss, optional

@@ -19,7 +19,7 @@ from nvsd.data.rows import ArrayRows, Rows
 from nvsd.data.sources import rows_of
 from nvsd.data.weights import ALL_ROWS, RowWeights, rows_that_count, unequal
 from nvsd.kernels import Gaussian, Kernel
-from nvsd.kernels.widths import median_distance
+from nvsd.kernels.named import kernel_by_name
 from nvsd.linalg import check_method
 from nvsd.losses import (
     SQUARED,
@@ -157,7 +157,7 @@ def prepare(
     X: Any,
     *,
     y: Any = None,
-    kernel: Kernel | None = None,
+    kernel: str | Kernel | None = None,
     loss: Loss | None = None,
     nu: float = 1e-3,
     sample_weight: ArrayLike | None = None,
@@ -277,13 +277,12 @@ def _curvature(loss: Loss, rows: Rows, weights: Array | None) -> float | None:
     return loss.splitting_curvature(rows.target() if rows.has_target else None)
 
 
-def _kernel(kernel: Kernel | None, rows: Rows, landmarks: Landmarks | None) -> Kernel:
-    if kernel is None:
+def _kernel(kernel: str | Kernel | None, rows: Rows, landmarks: Landmarks | None) -> Kernel:
+    if not isinstance(kernel, Kernel):
         if landmarks is None and not isinstance(rows, ArrayRows):
             raise ValueError(
                 "rows that come in blocks need a kernel; give a Linear or Polynomial kernel."
             )
-        return Gaussian(median_distance(landmarks.derivatives if landmarks else rows.points()))
-    if not isinstance(kernel, Kernel):
-        raise ValueError(f"kernel = {kernel!r} is not a kernel; give one of nvsd.kernels.")
+        points = landmarks.derivatives if landmarks else rows.points()
+        return kernel_by_name("gaussian" if kernel is None else kernel, points)
     return kernel

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from nvsd.data.checks import check_count, check_flag, check_non_negative, is_number
 from nvsd.losses import Loss
 from nvsd.penalties import BoundPenalty, Lasso, Penalty
+from nvsd.penalties.named import penalty_by_name
 from nvsd.prepared import Prepared
 from nvsd.progress import progress_bar
 from nvsd.representations import Problem, refuse_long_path
@@ -83,7 +84,7 @@ class Solved:
 def solve(
     prepared: Prepared,
     y: Any,
-    penalty: Penalty | None,
+    penalty: str | Penalty | None,
     grid: Grid,
     settings: Settings,
     center: bool = True,
@@ -94,7 +95,7 @@ def solve(
     """The points of the path, without the Dataset."""
     penalty = Lasso() if penalty is None else penalty
     if not isinstance(penalty, Penalty):
-        raise ValueError(f"penalty = {penalty!r} is not a penalty; give one of nvsd.penalties.")
+        penalty = penalty_by_name(penalty, None, None)
     problem, origin = prepared.problem(y, check_flag("center", center))
     _check_scale(problem.scale)
     kind = solver_named(solver, problem, settings)

@@ -42,11 +42,7 @@ def run(options: Namespace) -> None:
         check_output(options.report, PAGES)
     X, y, groups, of_rows = load(options, holds_labels(options.loss), categories=True)
     classes = options.loss == "logistic" or are_labels(y)
-    if options.loss is None and not classes and set(np.unique(y)) == {0, 1}:
-        say(
-            f"note: {cell(options.target)} is 0 or 1 and taken as a number; --loss logistic is for "
-            "classes."
-        )
+    loss = _loss(options, y, classes)
     validation = None
     if options.validation is not None:
         if options.cv is not None:
@@ -61,7 +57,7 @@ def run(options: Namespace) -> None:
         X,
         y,
         groups=groups,
-        loss=options.loss,
+        loss=loss,
         validation=validation,
         cv=5 if options.cv is None else options.cv,
         rule=options.rule,
@@ -80,6 +76,17 @@ def run(options: Namespace) -> None:
     judged = (y, of_rows.get("sample_weight")) if validation is None else (validation[1], None)
     n = int(selection.history.attrs.get("n_samples", len(X)))
     _print(Answer.of(selection, cell(options.target), n, *judged), options)
+
+
+def _loss(options: Namespace, y: Any, classes: bool) -> str | None:
+    """The loss that was asked for; of numbers that look like classes, squares, with a note."""
+    if options.loss is None and not classes and set(np.unique(y)) == {0, 1}:
+        say(
+            f"note: {cell(options.target)} is 0 or 1 and taken as a number; --loss logistic is for "
+            "classes."
+        )
+        return "squared"
+    return None if options.loss is None else str(options.loss)
 
 
 def _model(options: Namespace, X: Any, groups: Any, widths: Any) -> dict[str, Any]:

@@ -155,7 +155,7 @@ class SelectiveRegressor(TableSelector, DerivativeSelector):
             given,
             target,
             method=self.method,
-            loss=loss,
+            loss="squared" if loss is None else loss,
             kernel=self.kernel,
             groups=self.groups,
             keep=self.keep,

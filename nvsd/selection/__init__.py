@@ -15,11 +15,11 @@ from numpy.typing import ArrayLike
 
 from nvsd.data.checks import check_flag, check_non_negative
 from nvsd.data.random import Rng, seed_of
-from nvsd.data.sources import read_source
 from nvsd.kernels import Kernel
 from nvsd.losses import Loss
 from nvsd.penalties import Groups, Penalty
 from nvsd.selection.by_candidates import METHODS, select_by_candidates
+from nvsd.selection.cautions import DataWarning, read_warily
 from nvsd.selection.classes import ClassSelection
 from nvsd.selection.engine import select_by_engine
 from nvsd.selection.folds import OfRows, refuse_weights
@@ -31,7 +31,15 @@ from nvsd.selection.refits import Refit
 from nvsd.selection.result import METHOD, Selection
 from nvsd.selection.targets import target_of
 
-__all__ = ["METHODS", "ClassSelection", "Refit", "Selection", "load_selection", "select"]
+__all__ = [
+    "METHODS",
+    "ClassSelection",
+    "DataWarning",
+    "Refit",
+    "Selection",
+    "load_selection",
+    "select",
+]
 
 POOL_RULES = ("clear", "1se")  # rules that the default method does not have
 NU = 1e-3  # ν of the path; the default method has no path
@@ -214,7 +222,8 @@ def select(
     method = ("pool" if pooled else METHOD) if method == "auto" else method
     check_flag("standardize", standardize)
     check_non_negative("nu", nu)
-    source, seed = read_source(X, y, missing, validation, cv, progress), seed_of(random_state, rng)
+    seed = seed_of(random_state, rng)
+    source = read_warily(X, y, loss, missing, validation, cv, progress)
     X, y, validation, _ = source
     target = target_of(X, y, loss)
     of_rows = OfRows(source.rows(sample_weight), class_weight, source.rows(cv_groups))

@@ -255,3 +255,36 @@ def test_a_path_takes_numbers_only(frame: pd.DataFrame, y: pd.Series) -> None:
     path = nvsd.nvsd_path(frame[["age", "noise"]], y, n_taus=2)
     predicted = path.nvsd.predict(frame[["noise", "age"]].iloc[:4])
     assert predicted["sample"].values.tolist() == list(frame.index[:4])
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"y": np.full(30, 2.5)}, "y is 2.5 in every row"),
+        ({"y": np.arange(30) % 3}, "y has 3 different values, all whole numbers"),
+        ({"a": 1.0}, "the same value is in every row of 'a'"),
+        ({"c": "one level"}, r"the same value is in every row of 'c = one level'"),
+        ({"twin": "a"}, "'twin repeats a', so the data cannot tell them apart"),
+        ({"rows": 8}, "X has 8 rows"),
+    ],
+)
+def test_odd_data_are_warned_of_once(change: dict[str, Any], words: str) -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.standard_normal((30, 2)), columns=["a", "b"])
+    y = change.pop("y", frame["b"].to_numpy())
+    if change.pop("twin", None):
+        frame["twin"] = frame["a"]
+    n = change.pop("rows", 30)
+    frame = frame.assign(**change)[:n]
+    with pytest.warns(nvsd.selection.DataWarning, match=words) as caught:
+        nvsd.select(frame, y[:n], cv=2)
+    assert len(caught) == 1
+
+
+def test_kernels_and_penalties_by_name(frame: pd.DataFrame, y: pd.Series) -> None:
+    numbers = frame[["age", "noise"]]
+    one = nvsd.nvsd_path(numbers, y, kernel="gaussian", penalty="lasso", n_taus=3)
+    xr.testing.assert_identical(one, nvsd.nvsd_path(numbers, y, n_taus=3))
+    named = nvsd.select(numbers, y, kernel="gaussian", penalty="lasso", method="rank", cv=2)
+    plain = nvsd.select(numbers, y, method="rank", cv=2)
+    np.testing.assert_array_equal(named.strength, plain.strength)
