@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -38,36 +39,37 @@ def write_dataset(path: Any, dataset: xr.Dataset | xr.DataTree) -> None:
     write_bytes(path, bytes(content))
 
 
-def checksum(data: xr.Dataset | xr.DataTree) -> tuple[str, str]:
-    """Of names, shapes and coordinates; and of all numbers that belong to a path.
+def checksum(data: xr.Dataset | xr.DataTree) -> tuple[str, str, str]:
+    """Of names and shapes, of coordinates, and of all numbers that belong to a path.
 
-    Of a tree, all of it is in the second.
+    Of a tree, all of it is in the last.
     """
     if isinstance(data, xr.Dataset):
         names = sorted(str(name) for name in data.variables if str(name) in KNOWN)
-        form, numbers = _contents(data, CHECKED, names)
-        return digest(*form), digest(*numbers)
+        form, coords, numbers = _contents(data, CHECKED, names)
+        return digest(*form), digest(*coords), digest(*numbers)
     whole: list[bytes] = []
     for node in data.subtree:
         attributes = sorted(str(name) for name in node.attrs if name != "checksum")
         names = sorted(map(str, node.variables))
-        form, numbers = _contents(node, attributes, names)
-        whole += [node.path.encode(), *form, *numbers]
-    return digest(), digest(*whole)
+        whole += [node.path.encode(), *chain(*_contents(node, attributes, names))]
+    return digest(), digest(), digest(*whole)
 
 
 def _contents(
     data: Any, attributes: Sequence[str], variables: Sequence[str]
-) -> tuple[list[bytes], list[bytes]]:
-    """Names, shapes and coordinates; attributes and numbers."""
-    form, numbers = [], [str(data.attrs.get(name, "")).encode() for name in attributes]
+) -> tuple[list[bytes], list[bytes], list[bytes]]:
+    """Names and shapes; coordinates; attributes and numbers."""
+    form: list[bytes] = []
+    coords: list[bytes] = []
+    numbers = [str(data.attrs.get(name, "")).encode() for name in attributes]
     for name in variables:
         values = data[name].values
         form.append(f"{name} {data[name].dims} {values.shape}".encode())
         content = values.astype(float, order="C").tobytes() if values.dtype.kind in "biuf" else None
         content = content or "\n".join(map(str, np.ravel(values).tolist())).encode()
-        (form if name in data.coords else numbers).append(content)
-    return form, numbers
+        (coords if name in data.coords else numbers).append(content)
+    return form, coords, numbers
 
 
 def read_path(path: Any) -> xr.Dataset:
@@ -137,13 +139,16 @@ def _one_sentence(place: Path) -> Iterator[None]:
 def _changed(data: xr.Dataset | xr.DataTree) -> str | None:
     """Whether the numbers are those that were written; files of earlier versions cannot tell.
 
-    A Dataset of another form, such as some of the τ, was written by the user.
+    A user who takes some of the τ, or puts inputs in another order, changes the form, or both the
+    coordinates and the numbers. Only one of these changes by damage.
     """
-    form, _, numbers = str(data.attrs.get("checksum", "")).partition(" ")
-    now = checksum(data)
-    if form != now[0] or numbers == now[1]:
+    known, now = str(data.attrs.get("checksum", "")).split(), checksum(data)
+    if len(known) != len(now) or known[0] != now[0]:
         return None
-    return "its numbers have changed since it was written"
+    if (known[1] == now[1]) == (known[2] == now[2]):
+        return None
+    what = "coordinates" if known[2] == now[2] else "numbers"
+    return f"its {what} have changed since it was written"
 
 
 def _load(place: Path) -> xr.Dataset:

@@ -28,7 +28,7 @@ def test_a_flipped_bit_changes_nothing_that_is_read(tmp_path: Path) -> None:
         except ValueError as error:
             refused += "path.nc" in str(error)
         else:
-            for name in ("alpha", "beta", "points", "x_scale", "kernel", "gap"):
+            for name in ("alpha", "beta", "points", "x_scale", "kernel", "gap", "tau"):
                 assert found[name].equals(path[name])
     assert refused > 20
     place.write_bytes(content)
@@ -41,6 +41,13 @@ def test_parts_of_a_path_that_users_write_can_be_read(tmp_path: Path) -> None:
     half = xr.load_dataset(tmp_path / "path.nc", engine="h5netcdf").isel(tau=[0, 1])
     half.to_netcdf(tmp_path / "half.nc", engine="h5netcdf")
     assert read_path(tmp_path / "half.nc").sizes["tau"] == 2
+    turned = half.isel(feature=[1, 0])
+    turned.to_netcdf(tmp_path / "turned.nc", engine="h5netcdf")
+    assert read_path(tmp_path / "turned.nc").identical(
+        turned.drop_attrs(deep=False).assign_attrs(
+            {name: value for name, value in turned.attrs.items() if name != "checksum"}
+        )
+    )
 
 
 @pytest.mark.parametrize("name", ["alpha", "n_samples"])
