@@ -66,7 +66,7 @@ def _rows(model: xr.Dataset, X: Any, gradient: bool) -> list[Row]:
     if gradient:
         slopes = model.nvsd.gradient(X)
         columns |= {
-            f"d/d {name}": slopes.sel(feature=name).values for name in slopes["feature"].values
+            f"d/d {name}": slopes.sel(feature=name).values for name in model["feature"].values
         }
     names = list(columns)
     lists = [np.asarray(values).tolist() for values in columns.values()]
