@@ -91,7 +91,7 @@ def _rows(model: xr.Dataset, X: Any, gradient: bool) -> list[Row]:
     if gradient:
         slopes = model.nvsd.gradient(X)
         columns |= {
-            f"d/d {name}": slopes.sel(feature=name).values for name in slopes["feature"].values
+            f"d/d {name}": slopes.sel(feature=name).values for name in model["feature"].values
         }
     return _as_rows(columns)
 

@@ -104,8 +104,6 @@ class Cells(NamedTuple):
 
 def read_cells(X: Any) -> list[Cells]:
     """The columns of a table, or of a two-dimensional array of numbers or objects."""
-    import narwhals as nw  # numpy arrays never need it, so it is not imported with the library
-
     if not is_table(X):
         values = np.ma.filled(np.ma.asarray(X, dtype=float), np.nan) if np.ma.isMA(X) else X
         values = np.asarray(values)
@@ -116,8 +114,16 @@ def read_cells(X: Any) -> list[Cells]:
         columns = zip(names, values.T, strict=True)
         return [_of_objects(name, np.asarray(v, dtype=object)) for name, v in columns]
     names = feature_names(X, 0)
-    series = nw.from_native(X, eager_only=True).iter_columns()
-    return [_cells(name, each) for name, each in zip(names, series, strict=True)]
+    return [_cells(name, each) for name, each in zip(names, series_of(X, names), strict=True)]
+
+
+def series_of(X: Any, names: Sequence[str]) -> list[Any]:
+    """The columns of a table as narwhals Series."""
+    import narwhals as nw  # numpy arrays never need it, so it is not imported with the library
+
+    if hasattr(X, "set_axis"):  # in pandas 0 and False are the same name
+        X = X.set_axis(list(names), axis=1)
+    return list(nw.from_native(X, eager_only=True).iter_columns())
 
 
 def _how_many(which: NDArray[np.bool_], noun: str, first_row: int) -> str:

@@ -28,6 +28,7 @@ from nvsd.data.cells import (
     complaint,
     raw_cells,
     read_cells,
+    series_of,
 )
 from nvsd.data.names import column_names, is_table, oriented, take_columns
 from nvsd.data.words import listed, quoted
@@ -241,14 +242,12 @@ class Columns:
 
         An array has all columns in the order of the fit; the columns of a table go by name.
         """
-        import narwhals as nw
-
         needed = range(len(self.columns)) if used is None else np.unique(self.owner[used])
-        table = self._table(X, [self.names[a] for a in needed], name)
-        frame = nw.from_native(table, eager_only=True)
-        found = np.zeros((len(frame), len(self.inputs)))
+        names = [self.names[a] for a in needed]
+        table = self._table(X, names, name)
+        found = np.zeros((len(table), len(self.inputs)))
         cells = []
-        for a, series in zip(needed, frame.iter_columns(), strict=True):
+        for a, series in zip(needed, series_of(table, names), strict=True):
             column = self.columns[a]
             cells.append(Cells(column.name, column.kind, column.read(series, name)))
             found[:, self.inputs_of(a)] = column.encoded(cells[-1].values)

@@ -118,7 +118,9 @@ class StoredFunctions:
         """New points, checked, with the inputs in the order of the path."""
         self._check_one_path()
         if "columns" in self._dataset.attrs:
-            return columns_of(self._dataset).encode(X)
+            points = columns_of(self._dataset).encode(X)
+            self._check_inputs(points.shape[1])
+            return points
         points = check_points(take_columns(X, self._features))
         self._check_inputs(points.shape[1])
         return points
