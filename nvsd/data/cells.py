@@ -35,7 +35,7 @@ DECIMAL_ADVICE = (
 )
 CODE_ADVICE = "code categories as numbers, or use nvsd.select, which takes them"
 DROP_OR_IMPUTE = "give missing='drop' or missing='impute'"
-NUMBERS_ONLY = "fill or drop missing values"
+NUMBERS_ONLY = "fill or drop missing values, or use nvsd.select with missing='impute'"
 
 
 class Fault(NamedTuple):

@@ -81,8 +81,9 @@ def read_source(
             )
         return Source(X, y, validation)
     refuse_misaligned(X, y)
-    if missing == "error" and not is_table(X) and not _holds_objects(X):
-        return Source(X, y, validation)
+    kind = "table" if is_table(X) else _kind(X)
+    if not kind or (missing == "error" and kind in "biufcmM"):
+        return Source(X, y, validation)  # checked, or refused, where it is read
     cells, kept = read_cells(X), None
     if wrong := complaint(cells, "X", DROP_OR_IMPUTE if missing == "error" else None):
         raise ValueError(wrong)
@@ -145,8 +146,13 @@ def _take_rows(values: Any, kept: NDArray[np.bool_]) -> Any:
     return np.asarray(values)[kept]
 
 
-def _holds_objects(X: Any) -> bool:
-    return np.asarray(X).dtype.kind in "OUS"
+def _kind(X: Any) -> str:
+    """The kind of the numbers or objects of a matrix; empty if X is none, such as ragged lists."""
+    try:
+        values = np.asarray(X)
+    except ValueError:
+        return ""
+    return values.dtype.kind if values.ndim == 2 and values.size else ""
 
 
 def _is_dask(X: Any) -> bool:

@@ -225,3 +225,9 @@ def test_sizes_of_a_column_are_joined() -> None:
     slopes = columns.slopes(np.ones((4, 2)), used)
     np.testing.assert_array_equal(slopes, [[1, 1], [np.nan, np.nan]])
     assert not columns.slopes(np.zeros((4, 2)), ~used).any()
+
+
+@pytest.mark.parametrize("missing", ["error", "drop", "impute"])
+@pytest.mark.parametrize("X", [[[1.0, 2.0], [3.0]], np.ones(3), np.ones((0, 2))], ids=str)
+def test_what_is_no_table_is_left_to_later_checks(X: object, missing: str) -> None:
+    assert read_source(X, None, missing).X is X
