@@ -17,6 +17,7 @@ from nvsd.data.landmarks import Landmarks, Points
 from nvsd.data.random import Rng, seed_of
 from nvsd.data.rows import ArrayRows, Rows
 from nvsd.data.sources import rows_of
+from nvsd.data.units import warn_of_units
 from nvsd.data.weights import ALL_ROWS, RowWeights, rows_that_count, unequal
 from nvsd.kernels import Gaussian, Kernel
 from nvsd.kernels.named import kernel_by_name
@@ -241,6 +242,8 @@ def prepare(
     curvature = _curvature(loss, rows, counted.values)
     if check_flag("standardize", standardize):
         rows = rows.standardized()
+    elif not isinstance(X, Rows):
+        warn_of_units(rows, kernel)
     landmarks = None
     if representation == "landmarks" or value_points is not None or derivative_points is not None:
         landmarks = Landmarks.draw(rows, value_points, derivative_points, seed)

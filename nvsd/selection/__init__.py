@@ -15,11 +15,12 @@ from numpy.typing import ArrayLike
 
 from nvsd.data.checks import check_flag, check_non_negative
 from nvsd.data.random import Rng, seed_of
+from nvsd.data.units import DataWarning
 from nvsd.kernels import Kernel
 from nvsd.losses import Loss
 from nvsd.penalties import Groups, Penalty
 from nvsd.selection.by_candidates import METHODS, select_by_candidates
-from nvsd.selection.cautions import DataWarning, read_warily
+from nvsd.selection.cautions import read_warily
 from nvsd.selection.classes import ClassSelection
 from nvsd.selection.engine import select_by_engine
 from nvsd.selection.folds import OfRows, refuse_weights

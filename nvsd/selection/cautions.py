@@ -10,15 +10,12 @@ import numpy as np
 from nvsd.data.names import feature_names
 from nvsd.data.rows import ArrayRows, Rows
 from nvsd.data.sources import Source, read_source
+from nvsd.data.units import DataWarning
 from nvsd.data.words import listed
 from nvsd.selection.task import Array
 
 FEW_ROWS = 10  # with fewer, five folds hold out a single row each, or hardly more
 MOST_CLASSES = 5  # so few different whole numbers may be labels of classes
-
-
-class DataWarning(UserWarning):
-    """The data are such that a selection can learn little, or something else than was meant."""
 
 
 def read_warily(X: Any, y: Any, loss: Any, *given: Any) -> Source:
