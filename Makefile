@@ -28,7 +28,7 @@ STAMP := $(VENV)/.complete
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help venv demo test test-short test-slow test-all lint format coverage reliability bench bench-full bench-check \
+.PHONY: help venv demo test test-short test-slow test-all attack lint format coverage reliability bench bench-full bench-check \
 	bench-report bench-compare bench-machine docs wheel lock clean
 
 help:  ## print this list
@@ -66,6 +66,12 @@ test-slow: $(STAMP)  ## only the slow tests
 
 test-all: $(STAMP)  ## all tests, the slow ones too
 	$(PYTEST)
+
+# Random problems, files, kills and signals; the short part of it is in make test.
+ATTACK := tests/attack $(foreach part,stress invariances fuzz interruptions concurrency,tests/library/test_$(part).py)
+attack: $(STAMP)  ## try to break the library, with ATTACK_CASES=300 random problems
+	ATTACK_CASES=$(or $(ATTACK_CASES),300) $(PYTEST) $(ATTACK) --junitxml=.attack.xml || true
+	$(PY) docs/scripts/reliability.py .attack.xml --counts
 
 lint: $(STAMP)  ## ruff and mypy --strict
 	$(PY) -m ruff check .

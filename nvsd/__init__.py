@@ -5,8 +5,25 @@ Which inputs does y depend on, and how? For general nonlinear functions, with a 
 
 from __future__ import annotations
 
+import os
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+# The command has no other place to catch Ctrl-C while the library is still being imported.
+if os.path.basename((getattr(sys, "argv", None) or [""])[0]) in ("nvsd", "nvsd.exe", "-m"):
+    _usual = sys.excepthook
+
+    def _interrupted(kind: Any, error: Any, trace: Any) -> None:
+        if not issubclass(kind, KeyboardInterrupt):
+            _usual(kind, error, trace)
+            return
+        if sys.stderr is not None:
+            sys.stderr.write("nvsd: error: interrupted; no further file was written.\n")
+            sys.stderr.flush()
+        os._exit(1)
+
+    sys.excepthook = _interrupted
 
 from nvsd import datasets, kernels, losses, penalties
 from nvsd.accessor import PathAccessor

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -14,16 +15,18 @@ from numpy.typing import ArrayLike, NDArray
 from nvsd.data.checks import check_non_negative, check_target
 from nvsd.data.classes import labels_of
 from nvsd.data.names import feature_names, take_columns
+from nvsd.data.random import Rng, seed_of
 from nvsd.data.rows import Rows
 from nvsd.data.sources import rows_of
+from nvsd.data.weights import row_weights, rows_that_count
 from nvsd.kernels import Kernel
-from nvsd.losses import Loss, QuadraticLoss, class_weights, loss_term, sample_weights
+from nvsd.losses import Loss, QuadraticLoss, class_weights, loss_term
 from nvsd.results.functions import StoredFunctions
 from nvsd.results.paths import stack_classes
 from nvsd.results.refits import loss_dataset, ridge_dataset
 from nvsd.results.schema import kernel_of, loss_of
 from nvsd.ridge.by_loss import fit_by_loss
-from nvsd.ridge.dense import default_nus, fit_ridge, refuse_large_ridge
+from nvsd.ridge.dense import RidgeFit, default_nus, fit_ridge, refuse_large_ridge
 from nvsd.ridge.nystrom import draw_points, fit_nystrom
 
 Array = NDArray[np.float64]
@@ -46,7 +49,8 @@ class PathAccessor(StoredFunctions):
         validation: tuple[ArrayLike, ArrayLike] | None = None,
         support: ArrayLike | None = None,
         value_points: int | None = None,
-        random_state: int = 0,
+        random_state: int | None = None,
+        rng: Rng = None,
         sample_weight: ArrayLike | None = None,
         class_weight: Any = None,
     ) -> xr.Dataset:
@@ -71,10 +75,12 @@ class PathAccessor(StoredFunctions):
             For many rows: the number of kernel sections that f is made of, at rows drawn at random.
             The loss is still that of all rows; see `nvsd.ridge.nystrom`. X and y may then come from
             any source that `nvsd_path` takes; loss and fitted values are left out.
-        random_state : int
-            Seed for drawing these rows.
+        random_state : int, optional
+            Seed for drawing these rows; 0 by default.
+        rng : int or numpy Generator, optional
+            In place of random_state.
         sample_weight, class_weight : optional
-            As for `nvsd.prepare`; only for losses that are not quadratic.
+            As for `nvsd.prepare`.
 
         Returns
         -------
@@ -87,17 +93,10 @@ class PathAccessor(StoredFunctions):
             weights = {"sample_weight": sample_weight, "class_weight": class_weight}
             given = {"nu": nu, "validation": validation, "support": support, **weights}
             return self._debias_by_loss(X, y, loss, value_points, given)
-        if sample_weight is not None or class_weight is not None:
-            raise ValueError(f"weights of a refit need a loss that is not quadratic, not {loss!r}.")
-        if value_points is None:
-            points = self._scaled(X)
-            target = check_target(y, len(points))
-            refuse_large_ridge(len(points))
-            fit_on = partial(fit_ridge, points, target, loss=loss)
-        else:
-            rows = self._scaled_rows(X, y)
-            points = draw_points(rows, value_points, random_state)
-            fit_on = partial(fit_nystrom, rows, points, loss=loss)
+        if class_weight is not None:
+            raise ValueError(f"class_weight was given, but {loss!r} is not a loss of classes.")
+        seed = seed_of(random_state, rng)
+        fit_on, points, target = self._ridge_on(X, y, loss, value_points, seed, sample_weight)
         nus = self._nus(nu, kernel, points, validation is not None)
         masks = self._masks(support).reshape(-1, points.shape[1])
         held_out: tuple[Array, Array] | None = None
@@ -117,6 +116,23 @@ class PathAccessor(StoredFunctions):
             self._dataset, [fits[mask.tobytes()] for mask in masks], points, target
         )
 
+    def _ridge_on(
+        self, X: Any, y: Any, loss: QuadraticLoss, value_points: int | None, seed: int, given: Any
+    ) -> tuple[Callable[..., RidgeFit], Array, Array | None]:
+        """How to fit to the samples that count, the points that carry f, and y if these are all."""
+        if value_points is None:
+            points = self._scaled(X)
+            target = check_target(y, len(points))
+            counted = row_weights(given, len(points))
+            points, target = counted.take(points), counted.take(target)
+            refuse_large_ridge(len(points))
+            fit_on = partial(fit_ridge, points, target, loss=loss, weights=counted.values)
+            return fit_on, points, target
+        rows = self._scaled_rows(X, y)
+        rows, weights = rows_that_count(rows, given)
+        points = draw_points(rows, value_points, seed)
+        return partial(fit_nystrom, rows, points, loss=loss, weights=weights.values), points, None
+
     def _debias_by_loss(
         self, X: Any, y: Any, loss: Loss, value_points: int | None, given: dict[str, Any]
     ) -> xr.Dataset:
@@ -126,8 +142,9 @@ class PathAccessor(StoredFunctions):
         if "class" in self._dataset.dims:
             return self._debias_classes(X, y, given)
         validation, kernel, points = given["validation"], kernel_of(self._dataset), self._scaled(X)
+        counted = row_weights(given["sample_weight"], len(points))
+        points, y, weights = counted.take(points), counted.take(y), counted.values
         refuse_large_ridge(len(points))
-        weights = sample_weights(given["sample_weight"], len(points))
         term = loss_term(loss, y, len(points), weights, given["class_weight"], free=True)
         nus = self._nus(given["nu"], kernel, points, validation is not None)
         masks = self._masks(given["support"]).reshape(-1, points.shape[1])

@@ -57,7 +57,7 @@ class ShiftedSystem(Protocol):
         ...
 
     def inverse_factor(self, kappa: float) -> Array | None:
-        """C⁻¹ with M0 + κ M1 = C Cᵀ as a lower triangle, if its factor is at hand."""
+        """C⁻¹ with M0 + κ M1 = C Cᵀ, lower, if its factor is at hand."""
         ...
 
 
@@ -127,8 +127,8 @@ class CholeskySystem:
         if factor is None:
             return None
         C, _ = lapack.dtfttr(self._order, factor, uplo="L")
-        inverse, info = lapack.dtrtri(C, lower=1, overwrite_c=1)
-        return None if info else np.asarray(inverse)
+        inverse, info = triangular_inverse(C)
+        return None if info else inverse
 
     def _factor(self, kappa: float) -> Array:
         # Threads may share this: a thread keeps its factor even if another one drops it here.
@@ -184,12 +184,12 @@ class DiagonalSystem:
     def __init__(self, M1: Array, M0: Array | None = None) -> None:
         self.kappa_unit = _unit(M1, M0)
         if M0 is None:
-            eigenvalues, self._W = eigh(M1, driver="evd", check_finite=False)
+            eigenvalues, self._W = symmetric_eigen(M1)
         else:
             # M0 = LLᵀ, L⁻¹ M1 L⁻ᵀ = VΛVᵀ, W = L⁻ᵀV.
             factor = cholesky(M0.copy())
             whitened = half_solve(factor, half_solve(factor, M1).T)
-            eigenvalues, V = eigh(whitened, driver="evd", check_finite=False)
+            eigenvalues, V = symmetric_eigen(whitened)
             self._W = solve_triangular(factor, V, lower=True, trans="T", check_finite=False)
         self._lambda = np.maximum(eigenvalues, 0.0)
 
@@ -265,6 +265,19 @@ def cholesky(M: Array, repair: bool = True) -> Array:
     raise np.linalg.LinAlgError("the matrix is not positive definite")
 
 
+def symmetric_eigen(M: Array) -> tuple[Array, Array]:
+    """Eigenvalues, ascending, and eigenvectors of a symmetric matrix."""
+    with safe_threads(len(M)):
+        values, V = eigh(M, driver="evd", check_finite=False)
+    return values, V
+
+
+def triangular_inverse(factor: Array) -> tuple[Array, int]:
+    """The inverse of a factor of `cholesky`, which is overwritten, and LAPACK's info."""
+    with safe_threads(len(factor)):
+        return lapack.dtrtri(factor, lower=1, overwrite_c=1)  # type: ignore[no-any-return]
+
+
 def cholesky_solve(factor: Array, B: Array) -> Array:
     """Rows x_j with L Lᵀ x_j = b_j for a factor of `cholesky`."""
     X, _ = lapack.dpotrs(factor, B.T, lower=1)
@@ -280,7 +293,8 @@ def half_solve(factor: Array, B: Array) -> Array:
 def pivoted_cholesky(G: Array) -> tuple[Array, NDArray[np.intp]]:
     """R (N, r) with G = RRᵀ, and the r rows of it that form a lower triangle; G is overwritten."""
     tolerance = len(G) * EPS * G.diagonal().max()
-    factor, pivots, rank, _ = lapack.dpstrf(G.T, tol=tolerance, lower=1, overwrite_a=1)
+    with safe_threads(len(G)):
+        factor, pivots, rank, _ = lapack.dpstrf(G.T, tol=tolerance, lower=1, overwrite_a=1)
     R = np.empty((len(G), rank))
     R[pivots - 1] = np.tril(factor[:, :rank])
     return R, pivots[:rank] - 1

@@ -1,25 +1,35 @@
-"""The memory of the machine, and the versions of what runs on it."""
+"""What the library asks of the machine: free memory, versions, whole files, locks."""
 
 from __future__ import annotations
 
+import hashlib
 import math
 import os
 import platform
+import secrets
+import shutil
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from threadpoolctl import threadpool_info
 
+if sys.platform != "win32":
+    import fcntl
+    import resource
+
 # Those that nvsd needs, then those that it uses where they are installed.
 PACKAGES = (
     "nvsd", "numpy", "scipy", "pandas", "xarray", "scikit-learn", "joblib", "threadpoolctl",
-    "h5netcdf", "h5py", "tqdm", "matplotlib", "dask", "distributed", "pyarrow", "cvxpy",
+    "h5netcdf", "h5py", "tqdm", "narwhals", "matplotlib", "dask", "distributed", "pyarrow",
+    "polars", "cvxpy",
 )  # fmt: skip
 
 
 def available_memory() -> float:
-    """Bytes that can be allocated without swapping, and within the limit of a container."""
+    """Bytes that can be allocated without swapping, within the limits of container and process."""
     try:
         with open("/proc/meminfo") as file:
             lines = dict(line.split(":") for line in file)
@@ -29,7 +39,24 @@ def available_memory() -> float:
             free = float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
         except (ValueError, OSError, AttributeError):
             free = math.inf
-    return min(free, _left_in_container())
+    return min(free, _left_in_container(), _left_to_process())
+
+
+def _left_to_process() -> float:
+    """Bytes between the use of this process and its limit (ulimit -v, -d)."""
+    if sys.platform == "win32":
+        return math.inf
+    left = math.inf
+    for limit, field in ((resource.RLIMIT_AS, 0), (resource.RLIMIT_DATA, 5)):
+        soft, _ = resource.getrlimit(limit)
+        if soft == resource.RLIM_INFINITY:
+            continue
+        try:
+            pages = float(Path("/proc/self/statm").read_text().split()[field])
+        except (OSError, ValueError, IndexError):
+            pages = 0.0
+        left = min(left, max(0.0, soft - pages * resource.getpagesize()))
+    return left
 
 
 def _left_in_container(folder: str = "/sys/fs/cgroup") -> float:
@@ -74,3 +101,53 @@ def _version(name: str) -> str:
         return version(name)
     except PackageNotFoundError:
         return "not installed"
+
+
+def write_whole(place: Path, content: bytes) -> None:
+    """Write a file under a name of its own, bring it to the disk, then rename it."""
+    temporary = place.with_name(f".nvsd-{secrets.token_hex(6)}{place.suffix}")
+    try:
+        with open(temporary, "xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        if place.exists():
+            shutil.copymode(place, temporary)
+        os.replace(temporary, place)
+    finally:
+        with suppress(OSError):
+            temporary.unlink()
+
+
+def digest(*parts: bytes) -> str:
+    """A checksum of numbers and text."""
+    found = hashlib.sha256()
+    for part in parts:
+        found.update(len(part).to_bytes(8, "big"))
+        found.update(part)
+    return found.hexdigest()[:32]
+
+
+@contextmanager
+def locked(place: Path, what: str) -> Iterator[None]:
+    """Refuse a second writer of the same file or folder, until this one has finished.
+
+    The lock is a file beside it. The system releases it when the process ends, however it ends.
+    """
+    if sys.platform == "win32":
+        yield
+        return
+    lock = place.with_name(f"{place.name}.lock")
+    with open(lock, "ab") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise ValueError(
+                f"{what} {place} is being written by another process; wait until it has finished, "
+                "or give another name."
+            ) from error
+        try:
+            yield
+        finally:
+            with suppress(OSError):
+                lock.unlink()

@@ -19,7 +19,7 @@ from nvsd.penalties import Penalty
 from nvsd.prepared import Prepared, prepare
 from nvsd.results.paths import path_dataset, stack_classes, stack_mu
 from nvsd.solved import Grid, Solved, solve
-from nvsd.solvers import Settings, Status, is_certified, tau_grid
+from nvsd.solvers import Points, Settings, Status, is_certified, tau_grid, verified
 
 
 class ConvergenceWarning(UserWarning):
@@ -30,8 +30,8 @@ def nvsd_path(
     X: Any,
     y: Any = None,
     *,
-    kernel: Kernel | None = None,
-    penalty: Penalty | None = None,
+    kernel: str | Kernel | None = None,
+    penalty: str | Penalty | None = None,
     loss: Loss | None = None,
     nu: float | None = None,
     taus: ArrayLike | None = None,
@@ -52,8 +52,8 @@ def nvsd_path(
 
         (1/n) Σ_i (y_i − f(x_i))² + τ J(f) + ν ‖f‖²
 
-    or, with another loss, (1/n) Σ_i ω_i ℓ(y_i, f(x_i) + c) in place of the squares, with a constant
-    c that is not penalised and weights ω,
+    or, with another loss or weights w of the samples, (1/Σw) Σ_i w_i ℓ(y_i, f(x_i) + c) in place of
+    the squares, with a constant c that is not penalised,
 
     where the penalty J acts on the norms ‖∂_a f‖ = ((1/n) Σ_i ∂_a f(x_i)²)^½ of the partial
     derivatives, so that inputs on which f does not depend are switched off.
@@ -65,9 +65,9 @@ def nvsd_path(
     y : (n,) array, memory map or Dask array
         The target; leave it out if it comes with the blocks. For a loss of classes labels: text,
         booleans or whole numbers.
-    kernel : Kernel, optional
+    kernel : {"gaussian", "matern", "polynomial", "linear"} or Kernel, optional
         By default Gaussian; its width is the median distance to the 20 nearest neighbours.
-    penalty : Penalty, optional
+    penalty : {"lasso", "elastic-net"} or Penalty, optional
         One of `nvsd.penalties`; `Lasso()` by default. `ElasticNet(mu=[...])` gives the result a
         dimension mu.
     loss : Loss, optional
@@ -105,7 +105,7 @@ def nvsd_path(
         Show a progress bar; by default at a terminal and in notebooks.
     **preparation
         Further arguments of `prepare`: sample_weight, class_weight, standardize, representation,
-        value_points, derivative_points, random_state, s1, max_memory, checkpoint.
+        value_points, derivative_points, random_state, rng, s1, max_memory, checkpoint.
 
     Returns
     -------
@@ -156,11 +156,19 @@ def nvsd_path(
 
 def _dataset(prepared: Prepared, solved: Solved) -> xr.Dataset:
     """The path as a Dataset, with a dimension mu if there are several."""
-    _warn_if_unfinished(solved)
-    tol = solved.settings.tol
+    problem, tol = solved.problem, solved.settings.tol
+    X = prepared.X if prepared.representation.on_samples else None
+    found = [
+        verified(points, problem, bound, prepared.kernel, X, tol)
+        for points, bound in zip(solved.points, solved.bounds, strict=True)
+    ]
+    _warn_if_unfinished(solved, [each.points for each in found])
+    described = zip(found, solved.penalties, solved.bounds, solved.traces, strict=True)
     datasets = [
-        path_dataset(prepared, solved.problem, *each, solved.origin, tol)
-        for each in zip(solved.points, solved.penalties, solved.bounds, solved.traces, strict=True)
+        path_dataset(
+            prepared, problem, each.points, each, penalty, bound, trace, solved.origin, tol
+        )
+        for each, penalty, bound, trace in described
     ]
     along = solved.penalty.along
     if not along:
@@ -202,14 +210,14 @@ def _settings(tol: float, max_iter: int, quadratic: str) -> Settings:
     return Settings(float(tol), check_count("max_iter", max_iter), quadratic)
 
 
-def _warn_if_unfinished(solved: Solved) -> None:
+def _warn_if_unfinished(solved: Solved, found: list[Points]) -> None:
     """One warning for all τ whose gap is above tol, in the words of their status."""
-    status = np.concatenate([points.status for points in solved.points])
+    status = np.concatenate([points.status for points in found])
     unfinished = ~is_certified(status)
     if not unfinished.any():
         return
-    taus = np.concatenate([points.tau for points in solved.points])[unfinished]
-    worst = max(float(points.gap.max()) for points in solved.points) / solved.problem.scale
+    taus = np.concatenate([points.tau for points in found])[unfinished]
+    worst = max(float(points.gap.max()) for points in found) / solved.problem.scale
     listed = ", ".join(f"{tau:.4g}" for tau in taus[:5]) + (", ..." if len(taus) > 5 else "")
     ended = [Status(value) for value in np.unique(status[unfinished])]
     scale = solved.loss.scale_name

@@ -14,10 +14,13 @@ from nvsd.data.checkpoint import Checkpoint
 from nvsd.data.checks import check_flag, check_non_negative, check_positive, check_target
 from nvsd.data.classes import Labels, labels_of
 from nvsd.data.landmarks import Landmarks, Points
+from nvsd.data.random import Rng, seed_of
 from nvsd.data.rows import ArrayRows, Rows
 from nvsd.data.sources import rows_of
+from nvsd.data.units import warn_of_units
+from nvsd.data.weights import ALL_ROWS, RowWeights, rows_that_count, unequal
 from nvsd.kernels import Gaussian, Kernel
-from nvsd.kernels.widths import median_distance
+from nvsd.kernels.named import kernel_by_name
 from nvsd.linalg import check_method
 from nvsd.losses import (
     SQUARED,
@@ -26,9 +29,14 @@ from nvsd.losses import (
     QuadraticLoss,
     class_weights,
     loss_term,
-    sample_weights,
 )
-from nvsd.representations import Problem, Representation, Request, choose
+from nvsd.representations import (
+    Problem,
+    Representation,
+    Request,
+    choose,
+    predicted_seconds,
+)
 from nvsd.solvers.split import SplitProblem
 from nvsd.tolerances import MEAN_ROUNDING
 
@@ -45,14 +53,16 @@ class Prepared:
         Where the samples come from.
     loss : Loss
         The loss between f and y.
-    weights : (n,) array or None
-        Of the samples in the loss.
+    counted : RowWeights
+        The samples that count, and their weights in the loss.
     class_weight : mapping, "balanced" or None
         Of the samples of each class.
     labels : (n,) array or None
         The classes that came with X, if the loss is of classes.
     max_memory : float or None
         Bytes that paths may use; None: the free memory of the machine.
+    seconds : float
+        About how long a path takes; 0 if that is not known.
     """
 
     rows: Rows
@@ -61,9 +71,10 @@ class Prepared:
     representation: Representation
     loss: Loss = SQUARED
     max_memory: float | None = None
-    weights: Array | None = None
+    counted: RowWeights = ALL_ROWS
     class_weight: Any = None
     labels: NDArray[Any] | None = None
+    seconds: float = 0.0
 
     @property
     def X(self) -> Array:
@@ -86,6 +97,11 @@ class Prepared:
         return self.rows.scale
 
     @property
+    def weights(self) -> Array | None:
+        """Weights of the samples in the loss, with mean 1; None if they are equal."""
+        return self.counted.values
+
+    @property
     def has_target(self) -> bool:
         """Whether y was given together with X."""
         return self.rows.has_target or self.labels is not None
@@ -105,15 +121,15 @@ class Prepared:
         """The labels, if the loss is of classes and there are more than two."""
         if not self.loss.of_classes:
             return None
-        given = self.labels if y is None else y
+        given = self.labels if y is None else self.counted.take(y)
         labels = None if given is None else labels_of(given, self.representation.n)
         return labels if labels is not None and len(labels.classes) > 2 else None
 
     def weighing(self, labels: Labels) -> Prepared:
-        """The same with the weights of these classes in those of the samples."""
+        """For other y of the samples that count, with the weights of these classes in theirs."""
         each = class_weights(self.class_weight, labels)
         both = each if self.weights is None else self.weights * each
-        return replace(self, weights=sample_weights(both, len(both)), class_weight=None)
+        return replace(self, counted=RowWeights(values=unequal(both)), class_weight=None)
 
     def problem(self, y: ArrayLike | None, center: bool) -> tuple[Problem, float]:
         """The problem for y, or for the y read with X; and the constant subtracted from y."""
@@ -123,7 +139,7 @@ class Prepared:
         if own is not None:
             return own
         n = self.representation.n
-        given = self._own_target() if y is None else y
+        given = self._own_target() if y is None else self.counted.take(y)
         if not isinstance(self.loss, QuadraticLoss):
             term = loss_term(self.loss, given, n, self.weights, self.class_weight, center)
             return SplitProblem(self.representation, term), 0.0
@@ -142,7 +158,7 @@ def prepare(
     X: Any,
     *,
     y: Any = None,
-    kernel: Kernel | None = None,
+    kernel: str | Kernel | None = None,
     loss: Loss | None = None,
     nu: float = 1e-3,
     sample_weight: ArrayLike | None = None,
@@ -151,7 +167,8 @@ def prepare(
     representation: str = "auto",
     value_points: Points | None = None,
     derivative_points: Points | None = None,
-    random_state: int = 0,
+    random_state: int | None = None,
+    rng: Rng = None,
     s1: str = "auto",
     max_memory: float | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
@@ -178,7 +195,8 @@ def prepare(
         Weight ν ≥ 0 of the squared RKHS norm. Zero needs a polynomial kernel and no fewer samples
         than monomials.
     sample_weight : (n,) array, optional
-        Positive weights of the samples in the loss; only their ratios matter.
+        Weights w ≥ 0 of the samples in the loss, (1/Σw) Σ_i w_i ℓ(y_i, f(x_i)); only their ratios
+        matter. Samples of weight 0 are left out, from the result too. In J all others count alike.
     class_weight : mapping or "balanced", optional
         Weights of the classes as {label: weight}; "balanced" gives all classes the same total.
     standardize : bool
@@ -193,8 +211,10 @@ def prepare(
         Landmarks: the number of rows to draw, or the row indices. By default both kinds are equally
         many, and f is made of about 3000 functions: each value point gives one and each derivative
         point one per input.
-    random_state : int
-        Seed for drawing the landmarks.
+    random_state : int, optional
+        Seed for drawing the landmarks; 0 by default.
+    rng : int or numpy Generator, optional
+        In place of random_state.
     s1 : {"auto", "cholesky", "diagonal"}
         How the linear system of S1 is solved for many κ.
     max_memory : float, optional
@@ -209,7 +229,7 @@ def prepare(
     -------
     Prepared
     """
-    nu = check_non_negative("nu", nu)
+    nu, seed = check_non_negative("nu", nu), seed_of(random_state, rng)
     loss = SQUARED if loss is None else loss
     if not isinstance(loss, Loss):
         raise ValueError(f"loss = {loss!r} is not a loss; give one of nvsd.losses.")
@@ -217,16 +237,24 @@ def prepare(
     if class_weight is not None and not loss.of_classes:
         raise ValueError(f"class_weight was given, but {loss!r} is not a loss of classes.")
     rows = rows_of(X, None if loss.of_classes else y, progress)
-    weights, curvature = _splitting(loss, rows, sample_weight)
+    rows, counted = rows_that_count(rows, sample_weight)
+    labels = counted.take(labels)
+    curvature = _curvature(loss, rows, counted.values)
     if check_flag("standardize", standardize):
         rows = rows.standardized()
+    elif not isinstance(X, Rows):
+        warn_of_units(rows, kernel)
     landmarks = None
     if representation == "landmarks" or value_points is not None or derivative_points is not None:
-        landmarks = Landmarks.draw(rows, value_points, derivative_points, random_state)
-    kernel = _kernel(kernel, rows, landmarks)
+        landmarks = Landmarks.draw(rows, value_points, derivative_points, seed)
     check_method(s1)
     if max_memory is not None and max_memory != math.inf:
         check_positive("max_memory", max_memory)
+    if kernel is None and landmarks is None and isinstance(rows, ArrayRows) and checkpoint is None:
+        # What does not fit is refused before the width, which takes seconds with many inputs.
+        unknown = Request(rows, Gaussian(), nu, loss, s1, None, None, curvature)
+        choose(unknown, representation, max_memory)
+    kernel = _kernel(kernel, rows, landmarks)
     saved = None
     if checkpoint is not None:
         digest = None if landmarks is None else landmarks.digest
@@ -234,33 +262,30 @@ def prepare(
         saved = Checkpoint(checkpoint, problem)
     request = Request(rows, kernel, nu, loss, s1, landmarks, saved, curvature)
     kind = choose(request, representation, max_memory)
+    seconds = predicted_seconds(kind, request)
     with np.errstate(over="ignore", invalid="ignore"):  # values that are too large are refused
         made = kind.make(request)
-    return Prepared(rows, kernel, nu, made, loss, max_memory, weights, class_weight, labels)
+    held = max_memory, counted, class_weight, labels, seconds
+    return Prepared(rows, kernel, nu, made, loss, *held)
 
 
-def _splitting(loss: Loss, rows: Rows, given: Any) -> tuple[Array | None, float | None]:
-    """The weights, and the curvature of S1's parabola if S2 takes the loss; else None."""
-    if given is not None and rows.n is None:
-        raise ValueError("sample_weight needs all samples in memory; give X as an array.")
-    weights = sample_weights(given, rows.n or 0)
+def _curvature(loss: Loss, rows: Rows, weights: Array | None) -> float | None:
+    """The curvature of S1's parabola if S2 takes the loss; else None."""
     if isinstance(loss, QuadraticLoss) and weights is None:
-        return None, None
+        return None
     if not isinstance(rows, ArrayRows):
         raise ValueError(
             f"{loss!r} needs all samples in memory, but they come in blocks; give X as an array."
         )
-    y = rows.target() if rows.has_target else None
-    return weights, loss.splitting_curvature(y)
+    return loss.splitting_curvature(rows.target() if rows.has_target else None)
 
 
-def _kernel(kernel: Kernel | None, rows: Rows, landmarks: Landmarks | None) -> Kernel:
-    if kernel is None:
+def _kernel(kernel: str | Kernel | None, rows: Rows, landmarks: Landmarks | None) -> Kernel:
+    if not isinstance(kernel, Kernel):
         if landmarks is None and not isinstance(rows, ArrayRows):
             raise ValueError(
                 "rows that come in blocks need a kernel; give a Linear or Polynomial kernel."
             )
-        return Gaussian(median_distance(landmarks.derivatives if landmarks else rows.points()))
-    if not isinstance(kernel, Kernel):
-        raise ValueError(f"kernel = {kernel!r} is not a kernel; give one of nvsd.kernels.")
+        points = landmarks.derivatives if landmarks else rows.points()
+        return kernel_by_name("gaussian" if kernel is None else kernel, points)
     return kernel

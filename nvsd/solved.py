@@ -11,9 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 from nvsd.data.checks import check_count, check_flag, check_non_negative, is_number
 from nvsd.losses import Loss
 from nvsd.penalties import BoundPenalty, Lasso, Penalty
+from nvsd.penalties.named import penalty_by_name
 from nvsd.prepared import Prepared
 from nvsd.progress import progress_bar
 from nvsd.representations import Problem, refuse_long_path
+from nvsd.representations.costs import LONG, in_words
 from nvsd.solvers import (
     FlatPoint,
     Points,
@@ -25,7 +27,6 @@ from nvsd.solvers import (
     solver_named,
     tau_grid,
     tighten,
-    verified,
 )
 from nvsd.tolerances import LARGEST_SCALE, SMALLEST_SCALE
 
@@ -39,6 +40,13 @@ class Grid:
     taus: ArrayLike | None = None
     n_taus: int = 50
     tau_ratio: float = 1e-3
+
+    @property
+    def length(self) -> int:
+        """The number of τ."""
+        if self.taus is not None:
+            return len(_given_taus(self.taus))
+        return check_count("n_taus", self.n_taus)
 
     def values(self, flats: list[FlatPoint]) -> Array:
         """The τ of the path, descending and distinct."""
@@ -76,7 +84,7 @@ class Solved:
 def solve(
     prepared: Prepared,
     y: Any,
-    penalty: Penalty | None,
+    penalty: str | Penalty | None,
     grid: Grid,
     settings: Settings,
     center: bool = True,
@@ -87,22 +95,24 @@ def solve(
     """The points of the path, without the Dataset."""
     penalty = Lasso() if penalty is None else penalty
     if not isinstance(penalty, Penalty):
-        raise ValueError(f"penalty = {penalty!r} is not a penalty; give one of nvsd.penalties.")
+        penalty = penalty_by_name(penalty, None, None)
     problem, origin = prepared.problem(y, check_flag("center", center))
     _check_scale(problem.scale)
     kind = solver_named(solver, problem, settings)
     penalties = penalty.split()
     bounds = [each.bind(prepared.features) for each in penalties]
+    # Before any work: even a grid that is too long may not fit.
+    longest = grid.length * len(bounds)
+    refuse_long_path(longest, int(np.prod(problem.shape)), prepared.max_memory)
     solvers = [_solver(kind, problem, bound, settings, grid.taus is None) for bound in bounds]
     taus = grid.values([each.flat for each in solvers])
     n_functions = len(taus) * len(bounds)
-    refuse_long_path(n_functions, int(np.prod(problem.shape)), prepared.max_memory)
     solved = Solved(problem, prepared.loss, origin, settings, penalty, penalties, bounds)
-    with progress_bar(progress, n_functions, "path", "tau") as tick:
+    what = f"path, about {in_words(prepared.seconds)}" if prepared.seconds >= LONG else "path"
+    with progress_bar(progress, n_functions, what, "tau") as tick:
         for each in solvers:
             trace = Trace() if history else None
-            points = solve_path(each, taus, tick, trace)
-            solved.points.append(_verified(points, prepared, each))
+            solved.points.append(solve_path(each, taus, tick, trace))
             solved.traces.append(trace)
     return solved
 
@@ -113,12 +123,6 @@ def _solver(
     """The solver with its flat end; an automatic grid starts at the tightened τ_max."""
     solver = kind(problem, bound, flat_point(problem, bound), settings)
     return kind(problem, bound, tighten(solver), settings) if automatic else solver
-
-
-def _verified(points: Points, prepared: Prepared, solver: Solver) -> Points:
-    X = prepared.X if prepared.representation.on_samples else None
-    tol, tau_max = solver.settings.tol, solver.flat.tau_max
-    return verified(points, solver.problem, solver.penalty, prepared.kernel, X, tol, tau_max)
 
 
 def _check_scale(scale: float) -> None:

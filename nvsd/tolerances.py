@@ -47,6 +47,8 @@ FLAT_POINT = 1e-12
 SAFE_NU = 1e9
 # Error of a gap, relative to the scale, above which the gap is computed again and corrected.
 GAP_ROUNDING = 1e-10
+# Fitted values that differ by no more than this share of the largest count as the same.
+SAME_VALUES = 1e-9
 # Derivative norms below this share of the largest count as zero: in a selected group, the zero
 # derivative of a constant input comes out as a rounding error.
 ZERO_NORM = 1e-9

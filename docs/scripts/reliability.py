@@ -29,6 +29,9 @@ CATEGORIES = {
     "hostile files": (("test_fuzz",), "lost"),
     "interrupted work": (("test_interruptions", "test_experiments_interrupted"), "lost"),
     "threads and processes": (("test_concurrency",), "wrong"),
+    "what a path says": (("test_truth",), "wrong"),
+    "damaged files": (("test_damage",), "lost"),
+    "signals": (("test_signals",), "hangs"),
 }
 TRIED = """- **numerical stress**: repeated, collinear, constant and far samples; units from 1e-150
   to 1e150; n = 2, d = 1, d > n; widths from 1e-3 to 1e3 medians; degree 6; ν from 0 to 1e6; τ from
@@ -41,7 +44,12 @@ TRIED = """- **numerical stress**: repeated, collinear, constant and far samples
   names of inputs.
 - **interrupted work**: kill -9 of the process group at random moments, Ctrl-C, full disks, too
   little memory.
-- **threads and processes**: threads, forked and spawned processes, pickles, shared factors."""
+- **threads and processes**: threads, forked and spawned processes, pickles, shared factors.
+- **what a path says**: objective, its parts, fitted values and derivative norms of random problems
+  (kernels, penalties, losses, representations, origins, τ from 0 to 1e9 τ_max), computed again from
+  the stored coefficients alone, in longer floating-point numbers.
+- **damaged files**: flipped bits, edited counts and coefficients, two writers, full disks.
+- **signals**: Ctrl-C in long calls and while the command starts, closed outputs."""
 COUNTS = ("cases", "certified", "warned", "refused")
 
 # Why some functions are not reached by a test, as far as coverage can see.
@@ -82,9 +90,8 @@ TRUTH = """## How the truth is known
 - Where ν is within a factor 1e9 of the rounding errors of the kernel (polynomials of data far from
   the origin, above all), the gap is computed a second time by products with the kernel alone, with
   a bound on their rounding errors. A ν below the rounding errors is refused.
-- A τ that ends with a gap above the tolerance has the status `max_iter`, and there is a warning.
-  Only solutions that are known in closed form may have a gap of rounding errors above a smaller
-  tolerance: 1e-10 of the mean square of y, growing with τ beyond τ_max."""
+- A τ that ends with a gap above the tolerance has the status `max_iter` or `rounding`, and there is
+  a warning. The gap is that of the stored coefficients, from which f is computed again."""
 
 
 def read_report(files: Iterable[Path]) -> dict[str, Any]:
@@ -115,7 +122,28 @@ def count_failure(found: dict[str, Counter[str]], case: Any, bad: list[Any]) -> 
             found[name]["seconds"] += round(float(case.get("time", 0)))
             if bad:
                 text = " ".join((element.text or "") for element in bad)
-                found[name]["hangs" if "Timeout" in text or "PATIENCE" in text else kind] += 1
+                found[name][failure(text, kind)] += 1
+
+
+def failure(text: str, kind: str) -> str:
+    """What the text of a failed test tells of, else what such a test is for."""
+    signs = {
+        "hangs": ("Timeout", "PATIENCE"),
+        "crashes": ("returncode=-11", "returncode=-6", "Segmentation fault"),
+        "silent": ("without a warning",),
+    }
+    return next((name for name, words in signs.items() if any(w in text for w in words)), kind)
+
+
+def counts(run: dict[str, Any]) -> str:
+    """One line for each category, as `make attack` prints it."""
+    keys = ("cases", "wrong", "silent", "crashes", "hangs", "lost")
+    lines = [
+        f"{name}: " + ", ".join(f"{known.get(key, 0)} {key}" for key in keys)
+        for name, known in run["categories"].items()
+        if known
+    ]
+    return "\n".join([*lines, f"{run['tests']} tests, {run['failed']} failed"])
 
 
 def read_coverage(file: Path) -> dict[str, Any]:
@@ -199,8 +227,12 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="Write docs/reliability.md from a test run.")
     parser.add_argument("reports", nargs="*", type=Path, help="of pytest --junitxml")
     parser.add_argument("--coverage", type=Path, help="of coverage json")
+    parser.add_argument("--counts", action="store_true", help="only print what was found")
     parser.add_argument("--docs", type=Path, default=ROOT / "docs")
     given = parser.parse_args(arguments)
+    if given.counts:
+        print(counts(read_report(given.reports)))
+        return
     store = given.docs / "reliability.json"
     content = json.loads(store.read_text()) if store.exists() else {}
     if given.reports:

@@ -21,7 +21,7 @@ __all__ = ["main"]
 
 # Options that name files: to read, and to write.
 READ = ("data", "model", "path", "validation", "groups")
-WRITTEN = ("out", "history", "plot", "plot_support")
+WRITTEN = ("out", "history", "save", "report", "plot", "plot_support")
 
 
 class Parser(argparse.ArgumentParser):
@@ -69,7 +69,8 @@ def _run(arguments: list[str]) -> int:
     _refuse_overwriting(options)
     with _warnings_as_notes():
         import_module(f"nvsd.cli.{options.command}").run(options)
-    sys.stdout.flush()
+    if sys.stdout is not None:
+        sys.stdout.flush()
     return 0
 
 

@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nvsd.cli._screen import cell, paragraph
+from nvsd.data.weights import mean, variance
 from nvsd.losses import Loss
+from nvsd.results.facts import reason_of, strength_words
 from nvsd.selection import Selection
 from nvsd.selection.classes import ClassSelection
-from nvsd.selection.facts import reason_of, strength_words
 
 NAMED = 12  # number of inputs that a sentence lists
 SURE_RATE = 0.1  # false discovery rate below which a test is called passed
@@ -37,17 +38,22 @@ class Answer(NamedTuple):
     constant: float
 
     @classmethod
-    def of(cls, selection: Selection, target: str, n: int, judged: Any) -> Answer:
+    def of(
+        cls, selection: Selection, target: str, n: int, judged: Any, weights: Any = None
+    ) -> Answer:
         """With what a constant would cost on the rows that judged."""
         text = selection.history.attrs.get("loss")
         if isinstance(selection, ClassSelection):
-            shares = np.unique(judged, return_counts=True)[1] / len(judged)
+            _, codes = np.unique(judged, return_inverse=True)
+            counts = np.bincount(codes, weights)
+            shares = counts[counts > 0] / counts.sum()
             constant = -float(shares @ np.log(shares))
         elif text is None:
-            constant = float(np.var(judged))
+            constant = float(variance(judged, weights))
         else:
             loss = Loss.from_json(text)
-            constant = float(loss.value(judged, np.full(len(judged), loss.origin(judged))))
+            best = np.full(len(judged), loss.origin(judged, weights))
+            constant = float(mean(loss.pointwise(judged, best), weights))
         return cls(selection, target, n, constant)
 
     @property
@@ -159,7 +165,7 @@ class Answer(NamedTuple):
         if not self.selection.predictor.fit.features.any():
             constant = "the mean" if self._constant == "the mean" else uses
             return f"Predictions are {constant} of {self.target}."
-        if np.array_equal(self.selection.predictor.fit.features, self.selection.support):
+        if uses == "the selected inputs":
             return "Predictions use the selected inputs."
         return (
             f"Predictions have the least error with {uses}; the model that --out writes uses only "

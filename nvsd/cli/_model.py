@@ -10,26 +10,30 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from nvsd.cli._rows import complete_rows, of_rows, side_columns
 from nvsd.cli._screen import say
 from nvsd.cli._usage import UsageError
 from nvsd.data.scaling import standardized
+from nvsd.data.sources import read_source
 from nvsd.files import check_output, read_groups, read_table, training_table
 from nvsd.kernels import Kernel
 from nvsd.kernels.named import kernel_by_name, kernel_names
 from nvsd.penalties import Penalty
 from nvsd.penalties.named import penalty_by_name, penalty_names
 
+PAGES = (".html", ".htm")
 FIGURES = (".png", ".pdf", ".svg", ".jpg")
 # Fields of kernels and penalties that are also options.
 KERNEL_OPTIONS, PENALTY_OPTIONS = ("width", "degree", "offset"), ("mu", "rho")
 
 
 class Data(NamedTuple):
-    """Inputs, target and the group of each input."""
+    """Inputs, target, the group of each input, and arguments that are columns of the table."""
 
     X: Any
     y: Any
     groups: list[str] | None
+    of_rows: dict[str, Any]
 
 
 def holds_labels(loss: str | None) -> bool | None:
@@ -37,28 +41,47 @@ def holds_labels(loss: str | None) -> bool | None:
     return {None: None, "logistic": True}.get(loss, False)
 
 
-def load(options: Namespace, labels: bool | None = False) -> Data:
+def load(options: Namespace, labels: bool | None = False, categories: bool = False) -> Data:
     """The table and the groups that the options name."""
-    X, y = load_table(options, options.data, labels=labels)
+    frame = complete_rows(read(options, options.data), options)
+    X, y = training_rows(options, frame, labels=labels, categories=categories)
     groups = None
     if options.groups is not None:
-        ignored = [*options.drop, options.target]
+        ignored = [*options.drop, options.target, *side_columns(options).values()]
         groups = read_groups(options.groups, list(X.columns), ignored)
-    return Data(X, y, groups)
+    return Data(X, y, groups, of_rows(frame, X.index, options))
 
 
 def load_table(
-    options: Namespace, path: str, constant: bool = False, labels: bool | None = False
+    options: Namespace,
+    path: str,
+    constant: bool = False,
+    labels: bool | None = False,
+    categories: bool = False,
 ) -> tuple[Any, Any]:
     """Inputs and target from one file; validation rows may have constant columns."""
-    frame = read(options, path)
+    return training_rows(options, read(options, path), constant, labels, categories)
+
+
+def training_rows(
+    options: Namespace,
+    frame: Any,
+    constant: bool = False,
+    labels: bool | None = False,
+    categories: bool = False,
+) -> tuple[Any, Any]:
+    """Inputs and target from one table; columns that weigh or group its rows are no inputs."""
+    if options.missing == "impute" and not categories:
+        raise UsageError("--missing impute belongs to nvsd select; give --missing drop.")
+    aside = [name for name in side_columns(options).values() if name in frame.columns]
     X, y, dropped = training_table(
         frame,
         options.target,
-        drop=options.drop,
+        drop=[*options.drop, *aside],
         missing=options.missing,
         constant=constant,
         labels=labels,
+        categories=categories,
     )
     if dropped:
         say(f"note: {dropped} of {len(X) + dropped} rows have missing values and are left out.")
@@ -75,7 +98,7 @@ def read(options: Namespace, path: str) -> Any:
 def make_kernel(options: Namespace, X: Any) -> Kernel:
     """The kernel that the options describe."""
     given = _given(options, "kernel", options.kernel, kernel_names(), KERNEL_OPTIONS)
-    points = X.to_numpy(dtype=float)
+    points = read_source(X, None).X.points()
     return kernel_by_name(
         options.kernel, standardized(points) if options.standardize else points, **given
     )
@@ -151,10 +174,9 @@ def save_figure(path: str, ax: Any) -> None:
     """Write the figure of an Axes, completely or not at all."""
     import matplotlib.pyplot as plt
 
-    from nvsd.files import replacing
+    from nvsd.files import write_figure
 
-    with replacing(path) as temporary:
-        ax.figure.savefig(temporary, dpi=150)
+    write_figure(path, ax.figure, dpi=150)
     plt.close(ax.figure)
 
 

@@ -19,12 +19,16 @@ MOST = 30  # rows of a table, unless all are requested
 
 def say(text: str) -> None:
     """A line on stderr."""
-    write(f"nvsd: {text}\n", sys.stderr)
+    if sys.stderr is not None:
+        write(f"nvsd: {text}\n", sys.stderr)
 
 
 def write(text: str, stream: TextIO | None = None) -> None:
     """Write text; characters that the terminal cannot show are replaced."""
-    stream = sys.stdout if stream is None else stream
+    if stream is None:
+        stream = sys.stdout
+        if stream is None:
+            raise ValueError("stdout is closed, so nothing can be printed; open it, or give --out.")
     encoding = getattr(stream, "encoding", None) or "utf-8"
     stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
 

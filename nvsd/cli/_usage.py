@@ -22,6 +22,7 @@ METHODS = (
     "stability",
 )
 FORMATS = ("table", "csv", "json")
+MISSING = ("error", "drop", "impute")
 LOSSES = ("squared", "huber", "quantile", "logistic")
 
 
@@ -90,8 +91,7 @@ def _select(parser: argparse.ArgumentParser) -> None:
         help="what sets are judged by: logistic for classes, which a target of text, or of true "
         "and false, has by itself; huber or quantile (the median) if far values should not decide",
     )  # fmt: skip
-    how.add_argument("--validation", metavar="FILE", help="held-out rows instead of folds")
-    how.add_argument("--cv", type=int, metavar="K", help="number of folds (5)")
+    _held_out(how)
     how.add_argument(
         "--rule", choices=("smallest", "min", "clear", "1se"),
         help="anova: the smallest set whose error is not clearly above the best, or the best "
@@ -112,10 +112,28 @@ def _select(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     _fits(how)
     _model(parser, kernel=None)
-    output = _output(parser)
+    _files(_output(parser))
+
+
+def _files(output: Any) -> None:
+    """What is written of a selection."""
     output.add_argument("--out", metavar="FILE.nc", help="write the model, for nvsd predict")
     output.add_argument("--history", metavar="FILE.nc", help="write all candidates as netCDF")
+    output.add_argument(
+        "--save", metavar="FILE.nc", help="write the whole selection, for nvsd report and Python"
+    )
+    output.add_argument("--report", metavar="FILE.html", help="write the selection as one page")
     _plot(output, "error against number of inputs")
+
+
+def _held_out(how: argparse._ArgumentGroup) -> None:
+    """Which rows judge."""
+    how.add_argument("--validation", metavar="FILE", help="held-out rows instead of folds")
+    how.add_argument("--cv", type=int, metavar="K", help="number of folds (5)")
+    how.add_argument(
+        "--cv-groups", metavar="COLUMN",
+        help="rows with the same label are held out together; this column is no input",
+    )  # fmt: skip
 
 
 def _fits(how: argparse._ArgumentGroup) -> None:
@@ -153,13 +171,15 @@ def _show(parser: argparse.ArgumentParser) -> None:
 
 
 def _report(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("path", metavar="FILE.nc", help="file from nvsd path")
+    parser.add_argument("path", metavar="FILE.nc", help="file from nvsd path or nvsd select --save")
     parser.add_argument("--out", required=True, metavar="FILE.html", help="the page to write")
     parser.add_argument("--data", metavar="DATA", help="table of the samples, to show the fit")
     parser.add_argument(
         "--validation", metavar="DATA", help="table of other rows: error curve and 1-SE point"
     )
-    parser.add_argument("--target", metavar="COLUMN", help="the column of the tables to explain")
+    parser.add_argument(
+        "--target", metavar="COLUMN", help="the column of the tables to explain; the name of y"
+    )
     parser.add_argument("--title", help="shown above the report")
     _reading(parser)
 
@@ -174,7 +194,7 @@ COMMANDS: dict[str, tuple[str, str, Callable[[argparse.ArgumentParser], None]]] 
     "select": ("which inputs y depends on", "DATA --target COLUMN", _select),
     "predict": ("predictions for a new table", "MODEL.nc DATA", _predict),
     "show": ("what is in a file that nvsd wrote", "FILE.nc", _show),
-    "report": ("a path as one HTML page", "FILE.nc --out FILE.html", _report),
+    "report": ("a path or a selection as one HTML page", "FILE.nc --out FILE.html", _report),
     "replicate": ("the paper's tables and its figure", "WHAT", _replicate.declare),
 }
 
@@ -192,9 +212,14 @@ def _reading(parser: Any) -> None:
         "--decimal", default=".", metavar="C", help="the decimal point of a CSV file (.)"
     )
     parser.add_argument(
-        "--missing", choices=("refuse", "drop-rows"), default="refuse",
-        help="what to do about missing values (refuse)",
+        "--missing", choices=MISSING, default="error", type=_missing,
+        help="rows with missing values: refuse them, leave them out, or (select) impute (error)",
     )  # fmt: skip
+
+
+def _missing(word: str) -> str:
+    """The word, or what it was called earlier."""
+    return {"refuse": "error", "drop-rows": "drop"}.get(word, word)
 
 
 def _data(parser: argparse.ArgumentParser) -> None:
@@ -209,6 +234,9 @@ def _data(parser: argparse.ArgumentParser) -> None:
         "--groups", metavar="FILE.json",
         help='groups of inputs: {"group": ["column", ...]} or {"column": "group"}',
     )  # fmt: skip
+    group.add_argument(
+        "--weights", metavar="COLUMN", help="the weights of the rows; this column is no input"
+    )
     group.add_argument(
         "--no-standardize", dest="standardize", action="store_false",
         help="use the inputs unchanged; by default they get mean 0 and variance 1",

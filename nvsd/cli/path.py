@@ -30,7 +30,7 @@ def run(options: Namespace) -> None:
     """Compute the path, write the requested files, print the result."""
     taus = numbers(options, "taus")
     check_outputs(options, netcdf=("out",), figures=("plot",))
-    X, y, groups = load(options, holds_labels(options.loss))
+    X, y, groups, of_rows = load(options, holds_labels(options.loss))
     loss = _loss(options.loss, y)
     penalty = make_penalty(options, groups)
     path = nvsd_path(
@@ -47,6 +47,7 @@ def run(options: Namespace) -> None:
         max_iter=options.max_iter,
         standardize=options.standardize,
         progress=on_terminal(),
+        **of_rows,
     )
     if options.out is not None:
         write_dataset(options.out, path)

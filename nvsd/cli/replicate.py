@@ -14,7 +14,8 @@ from nvsd.experiments import EXPERIMENTS, METHODS, TABLES, Task, collect, report
 from nvsd.experiments import run as run_tasks
 from nvsd.experiments.rendering import to_markdown
 from nvsd.experiments.runner import records_in, restore, tasks_of
-from nvsd.files import replacing, write_text
+from nvsd.files import write_figure, write_text
+from nvsd.machine import locked
 
 
 def run(options: Namespace) -> None:
@@ -27,10 +28,10 @@ def run(options: Namespace) -> None:
         raise UsageError(f"--out {options.out} is a file; name a folder.")
     if options.what == "pilot":
         _pilot(options)
-    elif options.what == "figure1":
-        _figure(options)
-    else:
-        _table(options)
+        return
+    Path(options.out).mkdir(parents=True, exist_ok=True)
+    with locked(Path(options.out).absolute(), "the results folder"):
+        _figure(options) if options.what == "figure1" else _table(options)
 
 
 def _table(options: Namespace) -> None:
@@ -133,8 +134,7 @@ def _figure(options: Namespace) -> None:
     data = figure_data(options.out, tasks)
     save_results({"figure1": data}, options.out)
     figure = plot_figure1(data)
-    with replacing(Path(options.out) / "figure1.png") as temporary:
-        figure.savefig(temporary, dpi=150)
+    write_figure(Path(options.out) / "figure1.png", figure, dpi=150)
     say(f"wrote {Path(options.out) / 'figure1.png'}")
 
 

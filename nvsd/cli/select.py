@@ -10,6 +10,7 @@ from pandas import isna
 
 from nvsd.cli._answer import Answer
 from nvsd.cli._model import (
+    PAGES,
     check_outputs,
     holds_labels,
     load,
@@ -22,7 +23,7 @@ from nvsd.cli._model import (
 )
 from nvsd.cli._screen import MOST, Row, as_csv, as_json, cell, say, table, write
 from nvsd.cli._usage import UsageError
-from nvsd.files import refuse_absent, write_dataset
+from nvsd.files import check_output, refuse_absent, write_dataset
 from nvsd.selection import Selection, select
 from nvsd.selection.classes import ClassSelection
 from nvsd.selection.targets import are_labels
@@ -36,19 +37,19 @@ MODEL = (
 def run(options: Namespace) -> None:
     """Select, write the requested files, print the result."""
     widths = numbers(options, "widths")
-    check_outputs(options, netcdf=("out", "history"), figures=("plot",))
-    X, y, groups = load(options, holds_labels(options.loss))
+    check_outputs(options, netcdf=("out", "history", "save"), figures=("plot",))
+    if options.report is not None:
+        check_output(options.report, PAGES)
+    X, y, groups, of_rows = load(options, holds_labels(options.loss), categories=True)
     classes = options.loss == "logistic" or are_labels(y)
-    if options.loss is None and not classes and set(np.unique(y)) == {0, 1}:
-        say(
-            f"note: {cell(options.target)} is 0 or 1 and taken as a number; --loss logistic is for "
-            "classes."
-        )
+    loss = _loss(options, y, classes)
     validation = None
     if options.validation is not None:
         if options.cv is not None:
             raise UsageError("--validation replaces --cv; leave one of them out.")
-        held_out, target = load_table(options, options.validation, constant=True, labels=classes)
+        held_out, target = load_table(
+            options, options.validation, constant=True, labels=classes, categories=True
+        )
         refuse_absent(held_out, list(X.columns))
         validation = (held_out[list(X.columns)], target)
     model = _model(options, X, groups, widths)
@@ -56,7 +57,7 @@ def run(options: Namespace) -> None:
         X,
         y,
         groups=groups,
-        loss=options.loss,
+        loss=loss,
         validation=validation,
         cv=5 if options.cv is None else options.cv,
         rule=options.rule,
@@ -64,14 +65,28 @@ def run(options: Namespace) -> None:
         k=options.number,
         fdr=options.fdr,
         p_values=options.tests and model["method"] == "anova",
+        missing=options.missing,
         random_state=options.seed,
         n_jobs=options.jobs,
         progress=on_terminal(),
+        **of_rows,
         **model,
     )
     _write_files(selection, options)
-    judged = y if validation is None else validation[1]
-    _print(Answer.of(selection, cell(options.target), len(X), judged), options)
+    judged = (y, of_rows.get("sample_weight")) if validation is None else (validation[1], None)
+    n = int(selection.history.attrs.get("n_samples", len(X)))
+    _print(Answer.of(selection, cell(options.target), n, *judged), options)
+
+
+def _loss(options: Namespace, y: Any, classes: bool) -> str | None:
+    """The loss that was asked for; of numbers that look like classes, squares, with a note."""
+    if options.loss is None and not classes and set(np.unique(y)) == {0, 1}:
+        say(
+            f"note: {cell(options.target)} is 0 or 1 and taken as a number; --loss logistic is for "
+            "classes."
+        )
+        return "squared"
+    return None if options.loss is None else str(options.loss)
 
 
 def _model(options: Namespace, X: Any, groups: Any, widths: Any) -> dict[str, Any]:
@@ -101,6 +116,12 @@ def _write_files(selection: Selection, options: Namespace) -> None:
     if options.history is not None:
         write_dataset(options.history, selection.history)
         say(f"wrote {options.history}")
+    if options.save is not None:
+        selection.save(options.save)
+        say(f"wrote {options.save}")
+    if options.report is not None:
+        selection.report(options.report, p_values=options.tests, target=str(options.target))
+        say(f"wrote {options.report}")
     if options.plot is not None:
         from nvsd.plots import plot_elimination
 

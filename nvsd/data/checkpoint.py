@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import fields
+from io import BytesIO
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -16,6 +18,7 @@ import numpy as np
 
 from nvsd.data.sums import Moments
 from nvsd.data.tally import Block, Tally
+from nvsd.machine import digest, locked, write_whole
 
 SHARE = 0.1  # largest share of the time that is spent on writing the file
 
@@ -47,23 +50,36 @@ class Checkpoint(Tally):
             )
         self._seen = 0
         self._wait_until = 0.0
+        self._lock = ExitStack()
 
     def __enter__(self) -> Self:
-        """Read the file, if there is one."""
+        """Keep other writers out, and read the file if there is one."""
+        self._lock.enter_context(locked(self._path, "the checkpoint"))
+        try:
+            self._read()
+        except BaseException:
+            self._lock.close()
+            raise
+        return self
+
+    def _read(self) -> None:
         if not self._path.exists():
-            return self
+            return
         try:
             with open(self._path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
                 problem, marks = str(file["problem"]), tuple(str(mark) for mark in file["marks"])
-                values = [file[field.name][()] for field in fields(Moments)]
+                values = {field.name: file[field.name][()] for field in fields(Moments)}
+                mark = str(file["checksum"]) if "checksum" in file.files else None
         except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
             raise ValueError(f"{self._path} cannot be read as a checkpoint; {REMEDY}") from error
         if problem != self._problem:
             raise ValueError(
                 f"{self._path} was made with a different kernel, scale or inputs; {REMEDY}"
             )
-        self._state = (Moments(*values), marks)
-        return self
+        # Files of earlier versions have no checksum.
+        if mark is not None and mark != _checksum(problem, marks, values):
+            raise ValueError(f"{self._path} is damaged: its numbers have changed; {REMEDY}")
+        self._state = (Moments(**values), marks)
 
     def add(self, block: Block, job: Callable[[Any, Any], Any]) -> None:
         """Add a block, unless the file already contains it."""
@@ -85,6 +101,10 @@ class Checkpoint(Tally):
         trace: TracebackType | None,
     ) -> None:
         """Write the file, even if the pass was interrupted."""
+        with self._lock:
+            self._finish(kind)
+
+    def _finish(self, kind: type[BaseException] | None) -> None:
         saved = len(self._state[1])
         if self._seen == saved > 0:
             self._save()
@@ -95,15 +115,15 @@ class Checkpoint(Tally):
 
     def _save(self) -> None:
         start = time.monotonic()
-        temporary = self._path.with_name(f"{self._path.name}.part")
         total, marks = self._state
         values = {field.name: getattr(total, field.name) for field in fields(Moments)}
-        try:
-            with open(temporary, "wb") as file:
-                np.savez(file, problem=self._problem, marks=np.array(marks), **values)
-            os.replace(temporary, self._path)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
+        checksum, content = _checksum(self._problem, marks, values), BytesIO()
+        np.savez(content, problem=self._problem, marks=np.array(marks), checksum=checksum, **values)
+        write_whole(self._path, content.getvalue())
         end = time.monotonic()
         self._wait_until = end + (end - start) / SHARE
+
+
+def _checksum(problem: str, marks: tuple[str, ...], values: Mapping[str, Any]) -> str:
+    numbers = [np.asarray(values[name], dtype=float).tobytes() for name in sorted(values)]
+    return digest(problem.encode(), *(mark.encode() for mark in marks), *numbers)

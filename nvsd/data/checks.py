@@ -7,9 +7,11 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from nvsd.data.names import column_names
+from nvsd.data.cells import CODE_ADVICE, NUMBERS_ONLY, complaint, read_cells
+from nvsd.data.names import feature_names, is_table, oriented
 from nvsd.tolerances import EPS, LARGEST_SAMPLE
 
 Array = NDArray[np.float64]
@@ -55,46 +57,42 @@ def _real(values: ArrayLike, name: str) -> Array:
     """Return an array of real numbers."""
     try:
         array = np.asanyarray(values)
-        # Casting would drop the imaginary part.
-        if np.iscomplexobj(array):
-            raise TypeError("complex")
+        # Casting would drop the imaginary part, and make a number of a date.
+        if array.dtype.kind in "cmM":
+            raise TypeError("complex or dates")
         if isinstance(array, np.ma.MaskedArray):
             array = np.ma.filled(array.astype(float), np.nan)
         return np.asarray(array, dtype=float)
     except (TypeError, ValueError) as error:
         if hasattr(values, "isna") and np.any(values.isna()):
             raise ValueError(f"{name} holds NaN or infinite values; give finite numbers.") from None
-        raise ValueError(
-            f"{name} holds something other than numbers{_odd_column(values)}; give numbers."
-        ) from error
-
-
-def _odd_column(table: Any) -> str:
-    """Where a DataFrame holds something other than numbers."""
-    for a, column in enumerate(getattr(table, "columns", ()) if hasattr(table, "iloc") else ()):
-        try:
-            np.asarray(table.iloc[:, a], dtype=float)
-        except (TypeError, ValueError):
-            return f" in column {str(column)!r}"
-    return ""
+        raise ValueError(f"{name} holds something other than numbers; give numbers.") from error
 
 
 def check_points(X: ArrayLike, name: str = "X") -> Array:
     """Return points as an array (rows, inputs) of finite numbers."""
-    points = _real(X, name)
+    X = oriented(X)
+    try:
+        points = _real(X, name)
+    except ValueError:
+        refuse_cells(X, name)
+        raise
     if points.ndim != 2 or 0 in points.shape:
         raise ValueError(
             f"{name} has shape {points.shape}; give two dimensions, rows of samples by inputs."
         )
-    if not (finite := np.isfinite(points)).all():
-        row, column = np.argwhere(~finite)[0]
-        names = column_names(X)
-        place = f"column {column if names is None else repr(names[column])}"
-        raise ValueError(
-            f"{name} holds NaN or infinite values, the first in row {row} of {place}; give finite "
-            "numbers."
-        )
+    if not np.isfinite(points).all():
+        names = feature_names(X, points.shape[1])
+        refuse_cells(X if is_table(X) else pd.DataFrame(points, columns=names), name)
     return points
+
+
+def refuse_cells(X: Any, name: str) -> None:
+    """Raise with all columns that are not finite numbers."""
+    if is_table(X) or (type(X) is np.ndarray and X.ndim == 2):
+        found = complaint(read_cells(X), name, NUMBERS_ONLY, CODE_ADVICE)
+        if found:
+            raise ValueError(found)
 
 
 def check_pair(X: ArrayLike, Y: ArrayLike | None) -> tuple[Array, Array]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 
 
@@ -20,17 +21,54 @@ def feature_names(X: object, d: int) -> tuple[str, ...]:
 
 
 def column_names(X: object) -> tuple[str, ...] | None:
-    """The names of the columns of a DataFrame or DataArray, as strings; None if it has none."""
-    columns: Iterable[object] | None = getattr(X, "columns", None)
+    """The names of the columns of a table or DataArray, as strings; None if it has none."""
+    # A table of pyarrow has its columns themselves as `columns`.
+    columns: Iterable[object] | None = getattr(X, "column_names", getattr(X, "columns", None))
     if isinstance(X, xr.DataArray):
-        columns = X.indexes.get(X.dims[-1]) if X.dims else None
+        columns = X.indexes.get(oriented(X).dims[-1]) if X.dims else None
     return None if columns is None else tuple(str(name) for name in columns)
+
+
+def oriented(X: Any) -> Any:
+    """X with samples along its rows: a DataArray whose dimensions say otherwise is transposed."""
+    if isinstance(X, xr.DataArray) and X.ndim == 2:
+        return X.T if X.dims[0] == "feature" or X.dims[1] == "sample" else X
+    return X
+
+
+def row_labels(X: Any) -> pd.Index | None:
+    """The labels of the rows of a pandas object or a DataArray; None if they have none."""
+    if isinstance(X, pd.DataFrame | pd.Series):
+        return X.index
+    if isinstance(X, xr.DataArray) and X.ndim:
+        return X.indexes.get(oriented(X).dims[0])
+    return None
+
+
+def refuse_misaligned(X: Any, y: Any) -> None:
+    """Refuse a y whose row labels are not those of X, or are in another order."""
+    of_x, of_y = row_labels(X), row_labels(y)
+    if of_x is None or of_y is None or len(of_x) != len(of_y) or of_x.equals(of_y):
+        return
+    same = len(of_x.difference(of_y)) == 0 and len(of_y.difference(of_x)) == 0
+    what = "has the labels of X in another order" if same else "differs from the index of X"
+    how = "align them first, as in y.loc[X.index]" if same else "give both the same labels"
+    raise ValueError(f"the index of y {what}; {how}, or give y without labels.")
+
+
+def is_table(X: Any) -> bool:
+    """Whether X is a table of pandas, polars, pyarrow or the like, in memory."""
+    if isinstance(X, np.ndarray | list | tuple | xr.DataArray) or not hasattr(X, "columns"):
+        return False
+    from narwhals.dependencies import is_into_dataframe  # arrays never need it
+
+    return bool(is_into_dataframe(X))
 
 
 def take_columns(X: Any, features: Sequence[str], name: str = "X") -> Any:
     """X with these columns in this order; an X without names is returned unchanged."""
-    names = column_names(X)
-    if names is None or np.ndim(X) != 2:  # a reader of blocks may have column names too
+    names, X = column_names(X), oriented(X)
+    if names is None or not (is_table(X) or np.ndim(X) == 2):  # blocks may have names too
         return X
     missing = [feature for feature in features if feature not in names]
     if missing:
@@ -39,6 +77,8 @@ def take_columns(X: Any, features: Sequence[str], name: str = "X") -> Any:
         raise ValueError(f"the columns of {name} lack {missing[0]!r}; give {what}.")
     _refuse_repeated(names, features)
     order = [names.index(feature) for feature in features]
+    if hasattr(X, "column_names"):  # pyarrow
+        return X.select(order)
     return X.iloc[:, order] if hasattr(X, "iloc") else X[:, order]
 
 

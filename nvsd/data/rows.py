@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from nvsd.data.checkpoint import Checkpoint
 from nvsd.data.checks import Index, check_points, check_samples, check_target
+from nvsd.data.columns import Columns
 from nvsd.data.names import feature_names
 from nvsd.data.scaling import Spread
 from nvsd.data.tally import Block, Tally
@@ -54,9 +55,12 @@ class Rows(ABC):
         Whether passes show a progress bar; None: at a terminal and in notebooks.
     once : bool
         Whether the rows can be read only once.
+    columns : Columns or None
+        How the columns of a table became inputs; None if each is one input.
     """
 
     once = False
+    columns: Columns | None = None
     features: tuple[str, ...]
     n: int | None
     n_blocks: int | None

@@ -51,6 +51,21 @@ class Spread:
         return np.where(deviation > CONSTANT_INPUT * self.largest, deviation, 1.0)
 
 
+def filled(X: Array) -> Array:
+    """X with the median of each column in place of missing values, NaN; 0 if all are missing."""
+    absent = np.isnan(X)
+    if not absent.any():
+        return X
+    centre, some = np.zeros(X.shape[1]), ~absent.all(axis=0)
+    centre[some] = np.nanmedian(X[:, some], axis=0)
+    return np.where(absent, centre, X)
+
+
+def centred(X: Array, centre: Array, scale: Array) -> Array:
+    """(X − centre) / scale, and 0 for missing values: they are taken to be at the centre."""
+    return np.asarray(np.nan_to_num((X - centre) / scale, copy=False))
+
+
 def standardized(X: Array) -> Array:
     """X with mean 0 and variance 1 in each column; a constant column is only centred."""
     spread = Spread.of(X)

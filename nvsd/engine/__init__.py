@@ -8,7 +8,7 @@
 - `ranking` ranks all inputs;
 - `sets` fits the first few inputs of a ranking;
 - `many` lets rankings and fits learn from more rows;
-- `judging` repeats all of this in every fold;
+- `judging` repeats all of this in every fold, and `judged` chooses a size;
 - `forms` chooses a kernel of the library for the last fit;
 - `refits` makes the last fit; if there are many rows, by sums over them.
 

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
+from nvsd.data.weights import weights_at
 from nvsd.losses import Loss
 from nvsd.losses.huber import NORMAL_MAD
 from nvsd.tolerances import TINY
@@ -39,16 +40,21 @@ class Aim:
         With all of its constants known.
     targets : (c, n) array
         y in one row; or −1 and 1 for the second of two classes, or for each of several.
+    weights : (n,) array or None
+        Of the rows, with mean 1; None if they are equal.
     """
 
     loss: Loss
     targets: Array
+    weights: Array | None = None
 
     @classmethod
-    def of_classes(cls, loss: Loss, codes: Index, classes: int) -> Aim:
+    def of_classes(
+        cls, loss: Loss, codes: Index, classes: int, weights: Array | None = None
+    ) -> Aim:
         """For the class 0, 1, … of each row."""
         numbers = np.array([1]) if classes == 2 else np.arange(classes)
-        return cls(loss, np.where(codes == numbers[:, None], 1.0, -1.0))
+        return cls(loss, np.where(codes == numbers[:, None], 1.0, -1.0), weights)
 
     @property
     def n(self) -> int:
@@ -57,7 +63,8 @@ class Aim:
 
     def take(self, rows: Index) -> Aim:
         """The aim on some of the rows."""
-        return replace(self, targets=self.targets[:, rows])
+        weights = weights_at(self.weights, rows)
+        return replace(self, targets=self.targets[:, rows], weights=weights)
 
     @cached_property
     def codes(self) -> Array:
@@ -77,8 +84,9 @@ class Aim:
     def origin(self) -> Array:
         """The best constants, (c,)."""
         if not self.loss.of_classes:
-            return np.array([self.loss.origin(target) for target in self.targets])
-        present = (self.targets > 0).sum(axis=1)
+            return np.array([self.loss.origin(target, self.weights) for target in self.targets])
+        second = self.targets > 0
+        present = second.sum(axis=1) if self.weights is None else second @ self.weights
         return np.asarray(logit((present + HALF_ROW) / (self.n + 2 * HALF_ROW)))
 
     def costs(self, f: Array, known: Aim) -> Array:

@@ -13,7 +13,9 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from nvsd.data.scaling import centred, filled
 from nvsd.kernels.warped import EDGE, squash
+from nvsd.linalg import safe_threads
 from nvsd.tolerances import CONSTANT_INPUT, TINY
 
 Array = NDArray[np.float64]
@@ -53,6 +55,7 @@ class Scaler:
     @classmethod
     def fit(cls, X: Array) -> Scaler:
         """Fit to the rows of X; a constant input has scale 1."""
+        X = filled(X)
         low, centre, high = np.quantile(X, (0.25, 0.5, 0.75), axis=0)
         spread, sd = (high - low) / MIDDLE_HALF, X.std(axis=0)
         spread = np.where(spread > 1e-9 * (sd + TINY), spread, sd)
@@ -62,8 +65,8 @@ class Scaler:
         return cls(clipped.mean(axis=0), np.where(constant, 1.0, scale))
 
     def __call__(self, X: Array) -> Array:
-        """The squashed inputs, inside (−4, 4)."""
-        return squash((X - self.centre) / self.scale)
+        """The squashed inputs, inside (−4, 4); a missing value is at the centre."""
+        return squash(centred(X, self.centre, self.scale))
 
     def take(self, inputs: Index) -> Scaler:
         """The scaler of some of the inputs."""
@@ -86,7 +89,8 @@ def _eigenfunctions(width: float, rough: bool) -> tuple[Array, Array]:
     z = np.linspace(-EDGE, EDGE, max(16, int(np.ceil(GRID_PER_WIDTH * 2 * EDGE / step))))
     weight = np.sqrt(np.exp(-0.5 * (z / 1.3) ** 2) + 0.02)
     K = profile(z[:, None] - z, width, rough)
-    values, U = np.linalg.eigh(weight[:, None] * K * weight)
+    with safe_threads(len(z)):
+        values, U = np.linalg.eigh(weight[:, None] * K * weight)
     keep = values > RANK * values[-1] * (ROUGH_RANK if rough else 1.0)
     W = weight[:, None] * U[:, keep] / np.sqrt(values[keep])
     return z, W[:, ::-1]

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nvsd.data.weights import deviation, mean
 from nvsd.engine.features import Base, Bases
 from nvsd.engine.kernel import ALL, effects, gram
 from nvsd.engine.reweight import huber, next_weights
@@ -92,9 +93,9 @@ def _base(base: Base) -> Kernel:
     return (1 - base.linear) * plain + base.linear * Linear() if base.linear else plain
 
 
-def loss(errors: Array, scale: float) -> float:
+def loss(errors: Array, scale: float, weights: Array | None = None) -> float:
     """Mean Huber loss of leave-one-out errors, so that outliers of y do not choose the form."""
-    return float(np.mean(huber(errors, scale)))
+    return float(mean(huber(errors, scale), weights))
 
 
 def robust_scale(errors: Array) -> float:
@@ -112,10 +113,13 @@ class Tuning:
     y : (n,) array
     effect : (s,) array
         The effect of each input, which gives the weights to start from.
+    rows : (n,) array, optional
+        Weights of the rows, with mean 1.
     """
 
-    def __init__(self, X: Array, y: Array, effect: Array) -> None:
+    def __init__(self, X: Array, y: Array, effect: Array, rows: Array | None = None) -> None:
         self.points, self.X, self.y, self.effect = X, squash(X), y, effect
+        self.rows = rows
         self.known: dict[Form, Fitted] = {}
         self._kappas: dict[Kernel, list[Array]] = {}
         self._lam: float | None = None  # λ of the last fit, where the next one starts
@@ -142,21 +146,22 @@ class Tuning:
         assert form.base is not None
         z = [w * kappa for w, kappa in zip(weights, self.kappas(form.base), strict=True)]
         e = elementary(z, form.order, z[0].shape)
-        fit = quick_loo_ridge(sum(e[1:], np.zeros_like(e[0])), self.y, lam)
+        fit = quick_loo_ridge(sum(e[1:], np.zeros_like(e[0])), self.y, lam, self.rows)
         t = [(each * sum(without(e, each)[: form.order])) @ fit.alpha for each in z]
-        return fit, np.std(t, axis=1)
+        return fit, np.array([deviation(each, self.rows) for each in t])
 
     def _product_round(self, form: Form, weights: Array, lam: float | None) -> tuple[LooFit, Array]:
         """The fit of a product of Gaussians, and the size of each input's effect."""
         A = self.X[:, :, None]
         known = gram(A, A, weights, ALL)
-        fit = quick_loo_ridge(known.K, self.y, lam)
-        return fit, effects(known, A, weights, fit.alpha, ALL)
+        fit = quick_loo_ridge(known.K, self.y, lam, self.rows)
+        return fit, effects(known, A, weights, fit.alpha, ALL, self.rows)
 
     def _whole(self, form: Form, weights: Array, lam: float | None) -> tuple[LooFit, Array]:
         """The fit of a kernel of all inputs at once; it has no weights to learn."""
         assert form.base is not None
-        return best_loo_ridge(blocks.K(form.base, self.points), self.y, lam), self.effect
+        K = blocks.K(form.base, self.points)
+        return best_loo_ridge(K, self.y, lam, self.rows), self.effect
 
     def kappas(self, base: Kernel) -> list[Array]:
         """κ of each input between all rows."""
@@ -172,23 +177,30 @@ def starts(form: Form) -> list[Form]:
     return [additive] if form.base is None else [form, additive]
 
 
-def tuning_of(X: Array, y: Array, clipped: Array, effect: Array, form: Form) -> Tuning:
+def tuning_of(
+    X: Array,
+    y: Array,
+    clipped: Array,
+    effect: Array,
+    form: Form,
+    rows: Array | None = None,
+) -> Tuning:
     """The tuning with y clipped, unless a first fit to y as given explains y better.
 
     A sum of steep functions is no longer a sum after clipping. Without clipping, outliers of y may
     spoil the fit.
     """
-    plain = Tuning(X, y, effect)
+    plain = Tuning(X, y, effect, rows)
     if np.array_equal(y, clipped):
         return plain
-    cut = Tuning(X, clipped, effect)
+    cut = Tuning(X, clipped, effect, rows)
     trials = [*starts(form), CUBIC]
     errors = {
         tuning: [tuning.fit(each).fit.errors + (y - tuning.y) for each in trials]
         for tuning in (cut, plain)
     }
     scale = min(robust_scale(e) for each in errors.values() for e in each)
-    return min(errors, key=lambda tuning: min(loss(e, scale) for e in errors[tuning]))
+    return min(errors, key=lambda tuning: min(loss(e, scale, rows) for e in errors[tuning]))
 
 
 def search(tuning: Tuning, form: Form) -> Form:
@@ -199,7 +211,7 @@ def search(tuning: Tuning, form: Form) -> Form:
     scale = robust_scale(tuning.fit(form).fit.errors)
 
     def error(form: Form) -> float:
-        return loss(tuning.fit(form).fit.errors, scale)
+        return loss(tuning.fit(form).fit.errors, scale, tuning.rows)
 
     def better(form: Form, trials: list[Form], share: float = BETTER) -> Form:
         for trial in trials:

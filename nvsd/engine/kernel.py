@@ -20,6 +20,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nvsd.data.weights import deviation, mean
+
 Array = NDArray[Any]  # in single precision if the features are
 ALL = 0  # the order of the product kernel
 
@@ -68,7 +70,9 @@ def gram(A: Array, B: Array, eta: Array, order: int) -> Gram:
     return Gram(values(p, order), 1 + p if order == 2 else 1 + p * (1 + p / 2))
 
 
-def effects(known: Gram, A: Array, eta: Array, alpha: Array, order: int) -> Array:
+def effects(
+    known: Gram, A: Array, eta: Array, alpha: Array, order: int, weights: Array | None = None
+) -> Array:
     """The size of each unit's effect at the samples, (units,).
 
     It is the standard deviation sd(t_u) of t_u = [η_u κ_u ∘ slope] α. To first order t_u is f minus
@@ -78,7 +82,7 @@ def effects(known: Gram, A: Array, eta: Array, alpha: Array, order: int) -> Arra
     if order == ALL:
         Z, a = A[:, :, 0], alpha.astype(A.dtype)
         slopes = known.K @ (Z * a[:, None]) - Z * (known.K @ a)[:, None]
-        return np.asarray(eta * np.sqrt(np.mean(slopes**2, axis=0, dtype=float)))
+        return np.asarray(eta * np.sqrt(mean(np.asarray(slopes**2, dtype=float), weights)))
     n, units, r = A.shape
     if not known.slope.ndim:
         inner = np.einsum("jar,j->ar", A, alpha.astype(A.dtype)) * eta[:, None]
@@ -87,4 +91,4 @@ def effects(known: Gram, A: Array, eta: Array, alpha: Array, order: int) -> Arra
         right = A * (alpha[:, None] * eta).astype(A.dtype)[:, :, None]
         products = (known.slope @ right.reshape(n, -1)).reshape(n, units, r)
         t = np.einsum("iar,iar->ia", A, products)
-    return np.asarray(t.std(axis=0, dtype=float))
+    return np.asarray(deviation(t, weights))

@@ -14,17 +14,18 @@ from typing import Any, ClassVar
 import numpy as np
 from joblib import delayed
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
+from nvsd.data.weights import mean
 from nvsd.engine import many
 from nvsd.engine.aims import Aim
+from nvsd.engine.judged import Judged
 from nvsd.engine.judging import (
     PATIENCE,
     RANK_ROWS,
     TEST_ROWS,
-    Judged,
     Split,
     Structure,
+    alone,
     in_parallel,
     size_grid,
     some_rows,
@@ -32,7 +33,7 @@ from nvsd.engine.judging import (
 from nvsd.engine.loss_sets import Learned, fit_all_by, fit_set_by
 from nvsd.engine.many import More, rows_to_learn_from
 from nvsd.engine.ranking import rank
-from nvsd.engine.scan import cosines, scan_main
+from nvsd.engine.scan import cosines, counted, scan_main
 from nvsd.engine.sets import SetFit
 from nvsd.tolerances import TINY
 
@@ -97,22 +98,24 @@ def rank_aim(X: Array, aim: Aim, rows: Index, seed: int) -> AimRanking:
     score, main = np.zeros((len(first.targets), X.shape[1])), np.zeros(X.shape[1])
     C, parts, columns = cosines(X[some]), list[Learned | None](), np.empty(0, dtype=np.intp)
     fitted = more[:MOST_ROWS] if len(more) > RANK_ROWS else some
+    known = aim.take(fitted)
     for k, code in enumerate(first.codes):
         if not np.ptp(first.targets[k]):
             parts.append(None)
             continue
         unit = max(float(code.std()), TINY)
-        ranking = rank(X[some], code / unit, seed, UNCLIPPED)
+        ranking = rank(X[some], code / unit, seed, UNCLIPPED, first.weights)
         if len(more) > RANK_ROWS:
-            seen = More(X[more], last.codes[k] / unit)
+            seen = More(X[more], last.codes[k] / unit, last.weights)
             ranking = many.learned(ranking, X[some], seen)
         of_rows = last.codes[k][: len(fitted)] / unit, aim.targets[k][fitted]
-        parts.append(Learned(X[fitted], *of_rows, ranking))
-        score[k], main = unit * ranking.score, np.maximum(main, scan_main(C, code))
+        parts.append(Learned(X[fitted], *of_rows, ranking, known.weights))
+        main = np.maximum(main, scan_main(C, counted(code, first.weights)))
+        score[k] = unit * ranking.score
         columns = np.union1d(columns, ranking.columns)
     strength = np.sqrt(np.square(score).sum(axis=0))
     order = np.lexsort((-main, ~np.isin(np.arange(X.shape[1]), columns), -strength))
-    return AimRanking(order, strength, columns, parts, aim.take(fitted))
+    return AimRanking(order, strength, columns, parts, known)
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,7 +168,7 @@ class AimFit:
         """The mean leave-one-out loss, summed over the targets."""
         constants = self.known.loss.pointwise(self.known.targets, self.known.origin[:, None])
         found = [
-            float(cost.mean()) if part is None else part.round.fit.error
+            float(mean(cost, self.known.weights)) if part is None else part.round.fit.error
             for part, cost in zip(self.parts, constants, strict=True)
         ]
         return sum(found)
@@ -179,11 +182,14 @@ class LossFold:
     held : index array
         The rows held out.
     ranking : AimRanking
+    weights : array or None
+        Of the rows held out, if they differ.
     """
 
     def __init__(self, X: Array, aim: Aim, split: Split, seed: int) -> None:
         self.held = some_rows(split[1], TEST_ROWS, np.random.default_rng(seed))
         self.ranking, self.target = rank_aim(X, aim, split[0], seed), aim.take(self.held)
+        self.weights = None if aim.weights is None else aim.weights[self.held]
         self._fits: dict[int, AimFit] = {}
         self._lam: list[float | None] = [None] * len(aim.targets)
 
@@ -245,13 +251,8 @@ def rank_aim_in_folds(
     rows: Index | None = None,
 ) -> tuple[list[LossFold], AimRanking | None]:
     """A ranking in every fold, which has not seen the rows held out; one of the rows given."""
-    calls = [delayed(_alone)(LossFold, X, aim, split, seed + k) for k, split in enumerate(splits)]
+    calls = [delayed(alone)(LossFold, X, aim, split, seed + k) for k, split in enumerate(splits)]
     if rows is not None:
-        calls.append(delayed(_alone)(rank_aim, X, aim, rows, seed))
+        calls.append(delayed(alone)(rank_aim, X, aim, rows, seed))
     done = in_parallel(calls, n_jobs, tick)
     return done[: len(splits)], None if rows is None else done[-1]
-
-
-def _alone(make: Callable[..., Any], *given: Any) -> Any:
-    with threadpool_limits(1):
-        return make(*given)

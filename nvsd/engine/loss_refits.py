@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nvsd.data.scaling import centred
 from nvsd.engine.aims import Aim
 from nvsd.engine.features import Scaler
 from nvsd.engine.forms import ROUNDS, Form, Tuning, kernel_of, kernel_with, search
@@ -58,7 +59,7 @@ def refit_by(
     if not features.any():
         return _constants(X, aim, features), scaler
     used = scaler.take(np.flatnonzero(features))
-    inner = np.ascontiguousarray((X[:, features] - used.centre) / used.scale)
+    inner = np.ascontiguousarray(centred(X[:, features], used.centre, used.scale))
     tune = order[:TUNE_ROWS]
     kernels = _proposed(inner[tune], aim.take(tune), features, ranking)
     kernel, lams = _chosen(inner[tune], aim.take(tune), kernels)
@@ -79,20 +80,22 @@ def _proposed(X: Array, aim: Aim, features: NDArray[np.bool_], ranking: AimRanki
     found = []
     for code, part in zip(aim.codes, ranking.parts, strict=True):
         if part is not None and np.ptp(code):
-            found.append(_of_target(X, code / code.std(), features, part))
+            found.append(_of_target(X, code / code.std(), features, part, aim.weights))
     if not found:
         return [Warped(Anova())]
     in_turn = chain.from_iterable(zip_longest(*found))
     return list(dict.fromkeys(kernel for kernel in in_turn if kernel is not None))[:TRIALS]
 
 
-def _of_target(X: Array, code: Array, features: NDArray[np.bool_], part: Learned) -> list[Kernel]:
+def _of_target(
+    X: Array, code: Array, features: NDArray[np.bool_], part: Learned, weights: Array | None
+) -> list[Kernel]:
     """The kernels of least leave-one-out error for one code."""
     ranking, d = part.ranking, len(features)
     effect, config = np.zeros(d), ranking.config
     effect[ranking.columns] = ranking.units.per_input(ranking.last.effect)
     first = Form(kernel_of(config.bases), min(config.order, int(features.sum())), config.s)
-    tuning = Tuning(X, code, floored(effect[features]))
+    tuning = Tuning(X, code, floored(effect[features]), weights)
     best = search(tuning, first)
     tuning.fit(best, ROUNDS)
     others = sorted(tuning.known, key=lambda form: tuning.known[form].fit.error)
@@ -139,7 +142,7 @@ def _fit(
     """λ and the fit of one target; a constant where it is the same in all rows."""
     y = aim.targets[k]
     if np.ptp(y):
-        return LossProblem(features.Phi, y, aim.loss, tol=tol, rounded=rounded).best(lam)
+        return LossProblem(features.Phi, y, aim.loss, aim.weights, tol, rounded).best(lam)
     f, theta = np.full(len(y), aim.origin[k]), np.zeros(features.Phi.shape[1])
-    costs = aim.loss.pointwise(y, f)
+    costs = (1.0 if aim.weights is None else aim.weights) * aim.loss.pointwise(y, f)
     return lam, LossFit(theta, float(aim.origin[k]), 1.0, f, f, costs, float(costs.mean()))

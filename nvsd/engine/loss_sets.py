@@ -51,12 +51,15 @@ class Learned:
         What the loss compares with f.
     ranking : Ranking
         For the code, from these rows or some of them.
+    weights : (n,) array or None
+        Of these rows, with mean 1; None if they are equal.
     """
 
     X: Array
     code: Array
     target: Array
     ranking: Ranking
+    weights: Array | None = None
 
     @property
     def landmarks(self) -> bool:
@@ -93,9 +96,8 @@ def _fitted(learned: Learned, loss: Loss, base: SetFit, lam: float) -> SetFit:
     for scale in SCALES if base.order != 1 else SCALES[:1]:
         eta = scale * base.round.eta
         features = _features(learned, base.units, base.inputs, eta, base.order)
-        lam, fit = LossProblem(features.Phi, learned.target, loss, tol=CLOSE, rounded=ROUNDED).best(
-            lam
-        )
+        given = features.Phi, learned.target, loss, learned.weights
+        lam, fit = LossProblem(*given, tol=CLOSE, rounded=ROUNDED).best(lam)
         alpha = features.coefficients(fit.theta, len(base.units.Phi))
         loo = LossLoo(alpha, fit.constant, lam, fit.costs)
         found.append(replace(base, round=Round(eta, base.round.effect, loo, None)))

@@ -19,7 +19,7 @@ from nvsd.engine.features import Scaler, Units
 from nvsd.engine.kernel import effects, gram
 from nvsd.engine.ranking import Ranking, left_over
 from nvsd.engine.reweight import Round, next_weights, scaled
-from nvsd.engine.scan import cosines, scan_main
+from nvsd.engine.scan import cosines, counted, scan_main
 from nvsd.engine.sets import SetFit, fit_all, floored
 from nvsd.ridge.leave_one_out import nystrom_loo_ridge
 
@@ -34,10 +34,11 @@ PIECE = 1000  # rows whose features are computed at once
 
 @dataclass(frozen=True, eq=False)
 class More:
-    """The rows that weights and fits learn from: all inputs, and y clipped."""
+    """The rows that weights and fits learn from: all inputs, y clipped, and weights of the rows."""
 
     X: Array
     y: Array
+    weights: Array | None = None
 
 
 def rows_to_learn_from(X: Array) -> int:
@@ -52,7 +53,7 @@ def at_rows(units: Units, X: Array) -> Array:
 
 
 def one_round(
-    units: Units, A: Array, y: Array, order: int, eta: Array, with_effects: bool = True
+    units: Units, A: Array, more: More, order: int, eta: Array, with_effects: bool = True
 ) -> Round:
     """Fit to rows with features A, with these weights; find total effects at the landmarks.
 
@@ -60,11 +61,13 @@ def one_round(
     ----------
     units : Units
         Features at the landmarks.
+    more : More
+        The rows.
     """
     active = np.flatnonzero(eta > 0)
     w, B = eta[active], units.Phi[:, active].astype(np.float32)  # single precision is twice as fast
     W = gram(B, B, w, order)
-    fit = nystrom_loo_ridge(gram(A[:, active], B, w, order).K, W.K, y)
+    fit = nystrom_loo_ridge(gram(A[:, active], B, w, order).K, W.K, more.y, more.weights)
     effect = np.zeros(len(eta))
     if with_effects:
         effect[active] = effects(W, B, w, fit.alpha, order)
@@ -83,7 +86,7 @@ def learned(ranking: Ranking, X: Array, more: More) -> Ranking:
     errors = more.y - before.predict(more.X)
     C = cosines(more.X)
     active = ranking.columns[ranking.units.per_input(ranking.last.effect) > 0]
-    columns = np.union1d(active, left_over(C, errors))
+    columns = np.union1d(active, left_over(C, errors, more.weights))
     if not len(columns):
         return ranking
     config = ranking.config
@@ -94,12 +97,13 @@ def learned(ranking: Ranking, X: Array, more: More) -> Ranking:
     # Inputs that only the scan has found start with a large effect; the fit then measures it.
     start = np.where(strength[columns] > 0, strength[columns], NEW * strength.max())
     eta = scaled(next_weights(np.tile(start, len(config.bases)), config.order), config.s)
-    last = one_round(units, at_rows(units, more.X[:, columns]), more.y, config.order, eta)
+    last = one_round(units, at_rows(units, more.X[:, columns]), more, config.order, eta)
     if not last.effect.any():
         return ranking
     score, outside = np.zeros(X.shape[1]), np.ones(X.shape[1], dtype=bool)
     score[columns], outside[columns] = units.per_input(last.effect), False
-    order = np.lexsort((-scan_main(C, more.y), outside, -score))
+    main = scan_main(C, counted(more.y, more.weights))
+    order = np.lexsort((-main, outside, -score))
     return replace(ranking, order=order, score=score, columns=columns, units=units, last=last)
 
 
@@ -108,5 +112,5 @@ def fit_set(ranking: Ranking, more: More, inputs: Index) -> SetFit:
     units, config = ranking.units.take(np.searchsorted(ranking.columns, inputs)), ranking.config
     eta = scaled(next_weights(floored(ranking.effects(inputs)), config.order), config.s)
     A = at_rows(units, more.X[:, inputs])
-    fit = one_round(units, A, more.y, config.order, eta, False)
+    fit = one_round(units, A, more, config.order, eta, False)
     return SetFit(inputs, units, config.order, fit)

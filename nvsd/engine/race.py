@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nvsd.data.weights import variance, weights_at
 from nvsd.engine.features import Base, Bases, Scaler, Units
 from nvsd.engine.kernel import ALL
-from nvsd.engine.reweight import Round, next_weights, reweight
-from nvsd.engine.scan import Scan, Single, by_chance, scan
+from nvsd.engine.reweight import Round, Weights, next_weights, reweight
+from nvsd.engine.scan import Scan, Single, by_chance, counted, scan
 
 Array = NDArray[Any]
 Index = NDArray[np.intp]
@@ -73,16 +74,27 @@ def variants(c: Config) -> list[Config]:
 
 
 class Bench:
-    """The data of one ranking: inputs, their cosines, and features for each base, computed once."""
+    """The data of one ranking: inputs, their cosines, and features for each base, computed once.
 
-    def __init__(self, X: Array, C: Single, scaler: Scaler | None = None) -> None:
+    Rows may have weights, of mean 1.
+    """
+
+    def __init__(
+        self,
+        X: Array,
+        C: Single,
+        scaler: Scaler | None = None,
+        weights: Array | None = None,
+    ) -> None:
         self.X, self.C, self.scaler = X, C, Scaler.fit(X) if scaler is None else scaler
+        self.weights = weights
         self._units: dict[Bases, Units] = {}
         self._whole: tuple[Bench, Index] | None = None
 
     def take(self, inputs: Index) -> Bench:
         """The bench of some of the inputs; features come from this one if it has few inputs."""
-        part = Bench(self.X[:, inputs], self.C[:, :, inputs], self.scaler.take(inputs))
+        scaler = self.scaler.take(inputs)
+        part = Bench(self.X[:, inputs], self.C[:, :, inputs], scaler, self.weights)
         part._whole = (self, inputs) if self.X.shape[1] <= SHARED else None
         return part
 
@@ -122,6 +134,10 @@ class Race:
         self.runs: dict[Config, list[Round]] = {}
         self._features: dict[Bases, tuple[Array, tuple[Array, Array] | None]] = {}
         self._scan: Scan | None = None
+        of_rows, of_held = weights_at(bench.weights, rows), None
+        if held is not None:
+            of_held = weights_at(bench.weights, held)
+        self.weights = Weights(of_rows, of_held)
         self._lam: dict[int, float] = {} if before is None else dict(before._lam)
 
     def features(self, bases: Bases) -> tuple[Array, tuple[Array, Array] | None]:
@@ -143,7 +159,8 @@ class Race:
             eta = next_weights(done[-1].effect, c.order) if done else self.start(c)
             lam = done[-1].fit.lam if done else self._lam.get(c.order)
             Phi, held = self.features(c.bases)
-            done += reweight(Phi, self.target[self.rows], c.order, c.s, eta, more, held, lam)
+            y, weights = self.target[self.rows], self.weights
+            done += reweight(Phi, y, c.order, c.s, eta, more, held, lam, weights)
             self._lam[c.order] = done[-1].fit.lam
         return done
 
@@ -166,8 +183,9 @@ class Race:
     def scan(self) -> Scan:
         """Scan the rows: y for main effects, errors of the best additive fit for the rest."""
         if self._scan is None:
-            y = self.target[self.rows]
-            self._scan = scan(self.bench.C[:, self.rows], y, self._left(y))
+            y, weights = self.target[self.rows], self.weights.rows
+            both = counted(y, weights), counted(self._left(y), weights)
+            self._scan = scan(self.bench.C[:, self.rows], *both)
         return self._scan
 
     def _left(self, y: Array) -> Array:
@@ -175,7 +193,8 @@ class Race:
         fits = [each for c, runs in self.runs.items() if c.order == 1 for each in runs]
         if fits:
             errors = min(fits, key=lambda each: each.error).fit.errors
-            if np.isfinite(errors).all() and errors.var() < y.var():
+            weights = self.weights.rows
+            if np.isfinite(errors).all() and variance(errors, weights) < variance(y, weights):
                 return errors
         return np.asarray(y - y.mean())
 
@@ -216,4 +235,4 @@ def joint(race: Race, first: Config, second: Config, left: Race) -> tuple[Config
     both = Config(bases, order, first.s, "joint", JOINT)
     Phi, held = race.features(bases)
     y, lam = race.target[race.rows], race.run(first)[-1].fit.lam
-    return both, reweight(Phi, y, order, both.s, start, JOINT, held, lam)[-1]
+    return both, reweight(Phi, y, order, both.s, start, JOINT, held, lam, race.weights)[-1]

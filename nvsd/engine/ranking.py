@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from nvsd.data.weights import joined, mean, median, variance
 from nvsd.engine.features import Units
 from nvsd.engine.kernel import ALL
 from nvsd.engine.race import (
@@ -27,7 +28,7 @@ from nvsd.engine.race import (
     variants,
 )
 from nvsd.engine.reweight import Round
-from nvsd.engine.scan import Single, by_chance, cosines, scan, scan_main
+from nvsd.engine.scan import Single, by_chance, cosines, counted, scan, scan_main
 from nvsd.tolerances import TINY
 
 Array = NDArray[Any]
@@ -128,13 +129,16 @@ def clip_bounds(y: Array) -> tuple[float, float]:
     return centre - CLIP * sd, centre + CLIP * sd
 
 
-def rank(X: Array, y: Array, seed: int = 0, clip: Clip | None = None) -> Ranking:
+def rank(
+    X: Array, y: Array, seed: int = 0, clip: Clip | None = None, weights: Array | None = None
+) -> Ranking:
     """Rank all inputs of X for y, clipped at robust bounds or at those given."""
     clip = clip_bounds(y) if clip is None else clip
     clipped = np.clip(y, *clip)
     C = cosines(X)
-    columns = _screened(C, clipped) if X.shape[1] > SCREEN else np.arange(X.shape[1])
-    bench = Bench(X[:, columns], C[:, :, columns])
+    few = X.shape[1] <= SCREEN
+    columns = np.arange(X.shape[1]) if few else _screened(C, counted(clipped, weights))
+    bench = Bench(X[:, columns], C[:, :, columns], weights=weights)
     race, best = _raced(bench, clipped, seed)
     if np.mean(clipped != y) > CLIPPED:
         whole = _raced(bench, y, seed)
@@ -143,11 +147,11 @@ def rank(X: Array, y: Array, seed: int = 0, clip: Clip | None = None) -> Ranking
     y = np.clip(y, *clip)
     final = Race(bench, np.arange(len(y)), None, y, race)
     last = _again(final, best)
-    left = left_over(C, last.fit.errors)
+    left = left_over(C, last.fit.errors, weights)
     if len(left):
-        joined = np.union1d(columns, left)
-        if len(joined) > len(columns):
-            columns, bench = joined, Bench(X[:, joined], C[:, :, joined])
+        wider = np.union1d(columns, left)
+        if len(wider) > len(columns):
+            columns, bench = wider, Bench(X[:, wider], C[:, :, wider], weights=weights)
             final = Race(bench, np.arange(len(y)), None, y, race)
             last = _again(final, best)
         second = _second_pass(bench, y, best, race, seed)
@@ -163,11 +167,12 @@ def _again(race: Race, best: Config) -> Round:
     return race.round(best)
 
 
-def left_over(C: Single, errors: Array) -> Index:
+def left_over(C: Single, errors: Array, weights: Array | None = None) -> Index:
     """The inputs whose main effects, pairs or triples are above chance in the errors of a fit."""
     if not np.isfinite(errors).all():
         return np.empty(0, dtype=np.intp)
-    found, d = scan(C, errors, errors), C.shape[2]
+    errors, d = counted(errors, weights), C.shape[2]
+    found = scan(C, errors, errors)
     inputs = np.flatnonzero(found.main > by_chance(d)).tolist()
     for score, *two in found.pairs:
         inputs += two if score > by_chance(d * (d - 1) / 2) else []
@@ -191,7 +196,7 @@ def _typical_error(race: Race, best: Config, y: Array) -> float:
     """The median absolute error on the held-out rows, for y as given."""
     held = race.round(best).held
     assert held is not None
-    return float(np.median(np.abs(held + (y - race.target)[race.held])))
+    return median(np.abs(held + (y - race.target)[race.held]), race.weights.held)
 
 
 def _splits(n: int, most: int, rng: np.random.Generator) -> list[tuple[Index, Index]]:
@@ -206,7 +211,8 @@ def _splits(n: int, most: int, rng: np.random.Generator) -> list[tuple[Index, In
 
 def _explained(race: Race, best: Config) -> float:
     """The share of the variance that a configuration explains on the rows held out."""
-    return 1 - race.round(best).error / max(float(np.var(race.target[race.held])), TINY)
+    whole = float(variance(race.target[race.held], race.weights.held))
+    return 1 - race.round(best).error / max(whole, TINY)
 
 
 def _first_race(race: Race, others: list[Race]) -> list[Config]:
@@ -242,7 +248,8 @@ def _best(races: list[Race], configs: list[Config]) -> Config:
     for c in configs:
         for k in range(min(len(race.runs[c]) for race in races)):
             held = [race.runs[c][k].held for race in races]
-            error = float(np.mean(np.concatenate([np.square(e) for e in held if e is not None])))
+            squares = np.concatenate([np.square(e) for e in held if e is not None])
+            error = float(mean(squares, joined([race.weights.held for race in races])))
             found.append((error, len(found), replace(c, rounds=k + 1)))
     return min(found)[2]
 
@@ -262,7 +269,7 @@ def _second_pass(bench: Bench, y: Array, first: Config, before: Race, seed: int)
     second = left.leaders()[0]
     rounds = left.runs[second]
     errors = [each.error for each in rounds]
-    if min(errors) >= float(np.mean(np.square(left.target[left.held]))):
+    if min(errors) >= float(mean(np.square(left.target[left.held]), left.weights.held)):
         return None
     second = replace(second, rounds=1 + int(np.argmin(errors)))
     left.runs[replace(second, rounds=0)] = rounds[: second.rounds]
@@ -285,5 +292,5 @@ def _ranked(
     units, d = bench.units(best.bases), C.shape[2]
     score, outside = np.zeros(d), np.ones(d, dtype=bool)
     score[columns], outside[columns] = units.per_input(last.effect), False
-    order = np.lexsort((-scan_main(C, y), outside, -score))
+    order = np.lexsort((-scan_main(C, counted(y, bench.weights)), outside, -score))
     return Ranking(order, score, best, columns, units, last, clip)

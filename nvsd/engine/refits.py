@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nvsd.data.rows import ArrayRows, Rows
+from nvsd.data.scaling import centred
+from nvsd.data.weights import mean, weights_at
 from nvsd.engine.features import Scaler
 from nvsd.engine.forms import (
     ROUNDS,
@@ -53,7 +55,7 @@ class View:
     def __call__(self, X: Array, y: Array | None) -> tuple[Array, Array | None]:
         """X and y as the fit sees them."""
         used = self.scaler.take(np.flatnonzero(self.features))
-        points: Array = (X[:, self.features] - used.centre) / used.scale
+        points: Array = centred(X[:, self.features], used.centre, used.scale)
         return np.ascontiguousarray(points), None if y is None else np.clip(y, self.low, self.high)
 
 
@@ -65,6 +67,7 @@ def refit(
     config: Config,
     seed: int,
     rows: Rows | None = None,
+    weights: Array | None = None,
 ) -> tuple[RidgeFit, Scaler]:
     """The tuned fit on some inputs, and how the kernel sees all of them.
 
@@ -79,25 +82,28 @@ def refit(
     config : Config
         The configuration of the ranking, from which the search for a form starts.
     rows : Rows, optional
-        All rows, if X and y are a sample of them.
+        All rows, if X and y are a sample of them; they have no weights then.
+    weights : (n,) array, optional
+        Of the rows of X, with mean 1.
     """
     if rows is None and len(y) > MANY_ROWS:
         rows = ArrayRows(X, y, False, checked=True)
-    order = np.random.default_rng(seed).permutation(len(y))
+    order, of_all = np.random.default_rng(seed).permutation(len(y)), weights
     if rows is not None:
-        X, y = X[order[:SAMPLE]], y[order[:SAMPLE]]
+        X, y, weights = X[order[:SAMPLE]], y[order[:SAMPLE]], weights_at(weights, order[:SAMPLE])
     scaler = Scaler.fit(X)
     if not features.any():
-        return _mean_alone(X, y, features, rows), scaler
+        return _mean_alone(X, y, features, rows, of_all), scaler
     view = View(scaler, features, *clip_bounds(y))
     inner, clipped = view(X, None)[0], np.clip(y, view.low, view.high)
     tune = order[:TUNE_ROWS] if rows is None else slice(TUNE_ROWS)
     first = Form(kernel_of(config.bases), min(config.order, int(features.sum())), config.s)
-    tuning = tuning_of(inner[tune], y[tune], clipped[tune], floored(effect[features]), first)
+    few = inner[tune], y[tune], clipped[tune]
+    tuning = tuning_of(*few, floored(effect[features]), first, weights_at(weights, tune))
     form = search(tuning, first)
     best = tuning.fit(form, ROUNDS)
     kernel = kernel_with(form, best.weights)
-    fit, as_it_came = _on_all(inner, y, clipped, kernel, best.fit.lam, features)
+    fit, as_it_came = _on_all(inner, y, clipped, kernel, best.fit.lam, features, weights)
     if rows is None:
         return fit, scaler
     # Many rows: kernel sections at some of them and the loss of all, in one pass. The sample has
@@ -105,16 +111,22 @@ def refit(
     if as_it_came:
         view = replace(view, low=-np.inf, high=np.inf)
     nus = fit.nus * len(y) / rows.count()
-    summed = fit_nystrom(rows.seen_as(view), inner[:SECTIONS], kernel, nus)
+    seen = rows.seen_as(view)
+    if of_all is not None:
+        seen = ArrayRows(*view(rows.points(), rows.target()), False, checked=True)
+    summed = fit_nystrom(seen, inner[:SECTIONS], kernel, nus, weights=of_all)
     return replace(summed, features=features), scaler
 
 
-def _mean_alone(X: Array, y: Array, features: NDArray[np.bool_], rows: Rows | None) -> RidgeFit:
+def _mean_alone(
+    X: Array, y: Array, features: NDArray[np.bool_], rows: Rows | None, weights: Array | None
+) -> RidgeFit:
     """The fit on no inputs."""
     kernel, nus = Warped(Anova()), np.ones(1)
     if rows is not None:
-        return fit_nystrom(rows, X[:1], kernel, nus, features)
-    return RidgeFit(kernel, X[:, features], features, nus, np.zeros((1, len(y))), float(y.mean()))
+        return fit_nystrom(rows, X[:1], kernel, nus, features, weights=weights)
+    alpha, origin = np.zeros((1, len(y))), float(mean(y, weights))
+    return RidgeFit(kernel, X[:, features], features, nus, alpha, origin)
 
 
 def _on_all(
@@ -124,6 +136,7 @@ def _on_all(
     kernel: Kernel,
     lam: float,
     features: NDArray[np.bool_],
+    weights: Array | None = None,
 ) -> tuple[RidgeFit, bool]:
     """The fit to y as given or clipped, whichever explains y better; and whether it is as given.
 
@@ -132,10 +145,10 @@ def _on_all(
     """
     K = blocks.K(kernel, X)
     targets = [y] if np.array_equal(clipped, y) else [y, clipped]
-    fits = [best_loo_ridge(K, target, lam) for target in targets]
+    fits = [best_loo_ridge(K, target, lam, weights) for target in targets]
     against = [fit.errors + (y - target) for fit, target in zip(fits, targets, strict=True)]
     scale = min(robust_scale(errors) for errors in against)
-    chosen = int(np.argmin([loss(errors, scale) for errors in against]))
+    chosen = int(np.argmin([loss(errors, scale, weights) for errors in against]))
     best = fits[chosen]
-    nus = np.array([best.lam * float(np.mean(K.diagonal())) / len(X)])
+    nus = np.array([best.lam * float(mean(K.diagonal(), weights)) / len(X)])
     return RidgeFit(kernel, X, features, nus, best.alpha[None], best.mean), targets[chosen] is y

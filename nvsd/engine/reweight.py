@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nvsd.data.weights import mean
 from nvsd.engine.kernel import ALL, gram
 from nvsd.engine.kernel import effects as size_of_effects
 from nvsd.ridge.leave_one_out import LOWEST_SINGLE, LooFit, best_loo_ridge
@@ -16,6 +17,16 @@ from nvsd.tolerances import TINY
 Array = NDArray[Any]
 
 REST = 0.02  # share of the largest weight: smaller weights become 0, which changes no ranking
+
+
+class Weights(NamedTuple):
+    """Weights of the rows that are fitted, and of those held out; None if they are equal."""
+
+    rows: Array | None = None
+    held: Array | None = None
+
+
+NO_WEIGHTS = Weights()
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,17 +42,22 @@ class Round:
     fit : LooFit
     held : (m,) array or None
         Errors on the held-out rows.
+    held_weights : (m,) array or None
+        Weights of these rows, if they differ.
     """
 
     eta: Array
     effect: Array
     fit: LooFit
     held: Array | None
+    held_weights: Array | None = None
 
     @property
     def error(self) -> float:
         """Mean squared error on the held-out rows, or leave-one-out if there are none."""
-        return self.fit.error if self.held is None else float(np.mean(np.square(self.held)))
+        if self.held is None:
+            return self.fit.error
+        return float(mean(np.square(self.held), self.held_weights))
 
 
 def scaled(eta: Array, s: float) -> Array:
@@ -61,6 +77,7 @@ def one_round(
     lam: float | None = None,
     held: tuple[Array, Array] | None = None,
     effects: bool = True,
+    weights: Weights = NO_WEIGHTS,
 ) -> Round:
     """Fit with these weights; find total effects at the samples, and errors on held-out rows.
 
@@ -72,16 +89,16 @@ def one_round(
     for precision in _precisions(Phi, lam):
         A: Array = Phi[:, active].astype(precision, copy=False)
         known = gram(A, A, w, order)
-        fit = best_loo_ridge(known.K, y, lam)
+        fit = best_loo_ridge(known.K, y, lam, weights.rows)
         lam = fit.lam
         if lam > LOWEST_SINGLE and np.isfinite(fit.error):
             break
     effect, errors = np.zeros(len(eta)), None
     if effects:
-        effect[active] = size_of_effects(known, A, w, fit.alpha, order)
+        effect[active] = size_of_effects(known, A, w, fit.alpha, order, weights.rows)
     if held is not None:
         errors = held[1] - fit.mean - gram(held[0][:, active], A, w, order).K @ fit.alpha
-    return Round(eta, effect, fit, errors)
+    return Round(eta, effect, fit, errors, weights.held)
 
 
 def next_weights(effect: Array, order: int) -> Array:
@@ -127,12 +144,13 @@ def reweight(
     rounds: int,
     held: tuple[Array, Array] | None = None,
     lam: float | None = None,
+    weights: Weights = NO_WEIGHTS,
 ) -> list[Round]:
     """Several rounds of fit and η_u ← sd(t_u), scaled to Σ η_u² = s²."""
     done: list[Round] = []
     for _ in range(rounds):
         target = y if not done else y - beyond(done[-1].fit.errors)
-        done.append(one_round(Phi, target, order, scaled(eta, s), lam, held))
+        done.append(one_round(Phi, target, order, scaled(eta, s), lam, held, weights=weights))
         eta, lam = next_weights(done[-1].effect, order), done[-1].fit.lam
         if not eta.any():
             break

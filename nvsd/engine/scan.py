@@ -16,6 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from nvsd.data.scaling import filled
+from nvsd.data.weights import mean
 from nvsd.tolerances import TINY
 
 Array = NDArray[np.float64]
@@ -43,7 +45,7 @@ class Scan:
 def cosines(X: Array, m: int = COSINES) -> Single:
     """The first m cosines of the mid-ranks of each input, orthonormal over the rows: (m, n, d)."""
     n = len(X)
-    u = (rankdata(X, axis=0) - 0.5) / n
+    u = (rankdata(filled(X), axis=0) - 0.5) / n
     C = np.empty((m, *X.shape), dtype=np.float32)
     for k in range(m):
         c = np.cos((k + 1) * np.pi * u)
@@ -59,6 +61,11 @@ def normal_score(T: NDArray[np.floating], nu: int) -> NDArray[np.floating]:
     """Wilson and Hilferty's normal score of a χ² variable with ν degrees of freedom."""
     c = 2 / (9 * nu)
     return np.asarray((np.cbrt(T / nu) - (1 - c)) / np.sqrt(c))
+
+
+def counted(y: Array, weights: Array | None) -> Array:
+    """What a scan of weighted rows takes as y: w (y − mean). Its sum is 0, as chance needs it."""
+    return y if weights is None else np.asarray(weights * (y - mean(y, weights)))
 
 
 def _unit(y: Array) -> Single:

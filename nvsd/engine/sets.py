@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from nvsd.engine.features import Units
 from nvsd.engine.kernel import exponent, gram, values
 from nvsd.engine.ranking import Ranking
-from nvsd.engine.reweight import Round, next_weights, one_round, scaled
+from nvsd.engine.reweight import Round, Weights, next_weights, one_round, scaled
 
 Array = NDArray[Any]
 Index = NDArray[np.intp]
@@ -71,15 +71,15 @@ def floored(effect: Array) -> Array:
 
 
 def fit_set(ranking: Ranking, y: Array, inputs: Index, lam: float | None = None) -> SetFit:
-    """A fit on some inputs of a ranking, with weights that start at their effects."""
+    """A fit on some inputs of a ranking, to its rows, with weights that start at their effects."""
     units = ranking.units.take(np.searchsorted(ranking.columns, inputs))
     config = ranking.config
     eta = next_weights(floored(ranking.effects(inputs)), config.order)
     lam = ranking.last.fit.lam if lam is None else lam
-    few, best = len(y) <= MANY, None
+    few, best, of_rows = len(y) <= MANY, None, Weights(ranking.last.fit.weights)
     for _ in range(ROUNDS if few else 1):
         weights = scaled(eta, config.s)
-        now = one_round(units.Phi, y, config.order, weights, lam, effects=few)
+        now = one_round(units.Phi, y, config.order, weights, lam, effects=few, weights=of_rows)
         if best is None or now.fit.error < best.fit.error:
             best = now
         eta, lam = next_weights(now.effect, config.order), now.fit.lam

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,9 +13,10 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from nvsd.data.names import feature_names
-from nvsd.data.rows import ArrayRows
+from nvsd.data.names import refuse_misaligned
 from nvsd.data.scaling import standardized
+from nvsd.data.weights import row_weights
+from nvsd.estimators.data import Data
 from nvsd.kernels import Kernel
 from nvsd.kernels.named import kernel_by_name
 from nvsd.losses import Logistic, Loss
@@ -25,40 +25,6 @@ from nvsd.penalties import Groups, Penalty
 from nvsd.penalties.named import penalty_by_name
 
 Array = NDArray[np.float64]
-
-
-@dataclass(frozen=True, eq=False)
-class Data:
-    """Validated samples and target, with the names of the inputs if they have any.
-
-    Attributes
-    ----------
-    y : (n,) array
-        Numbers, or the labels of classes.
-    """
-
-    X: Array
-    y: NDArray[Any]
-    names: tuple[str, ...] | None = None
-
-    @property
-    def rows(self) -> ArrayRows:
-        """What `nvsd_path` and `select` take; nothing is checked again."""
-        return self._rows(self.y)
-
-    @property
-    def rows_alone(self) -> ArrayRows:
-        """The same without y."""
-        return self._rows(None)
-
-    def _rows(self, y: NDArray[Any] | None) -> ArrayRows:
-        X = np.ascontiguousarray(self.X)
-        names = feature_names(None, X.shape[1]) if self.names is None else self.names
-        return ArrayRows(X, y, features=names, checked=True)
-
-    def take(self, rows: NDArray[np.intp]) -> Data:
-        """Some of the samples."""
-        return replace(self, X=self.X[rows], y=self.y[rows])
 
 
 class InputSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
@@ -77,8 +43,14 @@ class InputSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         points: Array = validate_data(self, X, reset=False, dtype=np.float64)
         return points
 
-    def _data(self, X: ArrayLike, y: ArrayLike, *, reset: bool = True) -> Data:
-        """X and y as numbers, or y as labels, with the names of the columns if they have names."""
+    def _data(
+        self, X: ArrayLike, y: ArrayLike, *, reset: bool = True, sample_weight: Any = None
+    ) -> Data:
+        """X and y as numbers, or y as labels, with the names of the columns if they have names.
+
+        Rows of weight 0 are left out.
+        """
+        refuse_misaligned(X, y)
         points, target = validate_data(
             self,
             X,
@@ -91,7 +63,9 @@ class InputSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         if is_classifier(self):
             check_classification_targets(target)
         names = getattr(self, "feature_names_in_", None)
-        return Data(points, target, None if names is None else tuple(map(str, names)))
+        counted = row_weights(sample_weight, len(points))
+        points, target = counted.take(points), counted.take(target)
+        return Data(points, target, None if names is None else tuple(map(str, names)), counted)
 
     def _held_out(self, validation: Any) -> Data | None:
         if validation is None:
@@ -179,8 +153,9 @@ class PathEstimator(InputSelector):
         self.n_iter_, self.gap_ = int(path["n_iter"].max()), float(point["gap"].max())
         self.refit_ = None
         if self.debias:
-            weights = getattr(self, "class_weight", None)
-            self.refit_ = point.nvsd.debias(data.X, data.y, nu=refit_nu, class_weight=weights)
+            weights = {"class_weight": getattr(self, "class_weight", None)}
+            weights["sample_weight"] = data.weights
+            self.refit_ = point.nvsd.debias(data.X, data.y, nu=refit_nu, **weights)
 
     def _penalties(self) -> tuple[Penalty, ...]:
         """The requested penalty, or one for each mu."""

@@ -86,7 +86,7 @@ class NVSDClassifier(PathClassifier, OneTau):
         self.tol = tol
         self.max_iter = max_iter
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit to the samples.
 
         Parameters
@@ -94,13 +94,15 @@ class NVSDClassifier(PathClassifier, OneTau):
         X : (n, d) array or DataFrame
         y : (n,) array
             Labels: text, booleans or whole numbers.
+        sample_weight : (n,) array, optional
+            Weights w ≥ 0 of the samples in the loss; `class_weight` multiplies them.
 
         Returns
         -------
         NVSDClassifier
             Itself.
         """
-        data = self._data(X, y)
+        data = self._data(X, y, sample_weight=sample_weight)
         self.classes_ = labels_of(data.y).classes
         self._fit(data)
         return self

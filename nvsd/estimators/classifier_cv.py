@@ -34,8 +34,8 @@ class NVSDClassifierCV(PathClassifier, PathSearch):
 tol, max_iter, n_jobs
         As for `NVSDRegressorCV`.
     class_weight : mapping or "balanced", optional
-        {label: weight}; "balanced" gives all classes the same total. Held-out losses have no
-        weights.
+        {label: weight}; "balanced" gives all classes the same total. Held-out losses do not have
+        these weights.
     refit_nus : float or sequence of float
         Weights of the squared norm to try in the refit; the best is taken for every τ.
     cv : int, splitter, or iterable of (train, test)
@@ -106,6 +106,8 @@ n_features_in_, feature_names_in_
         X: ArrayLike,
         y: ArrayLike,
         validation: tuple[ArrayLike, ArrayLike] | None = None,
+        sample_weight: ArrayLike | None = None,
+        cv_groups: ArrayLike | None = None,
     ) -> Self:
         """Fit to the samples.
 
@@ -116,13 +118,18 @@ n_features_in_, feature_names_in_
             Labels: text, booleans or whole numbers.
         validation : (X_val, y_val), optional
             Held-out data that judge instead of cross-validation; the fits use X alone.
+        sample_weight : (n,) array, optional
+            Weights w ≥ 0 of the samples, in the fits and in errors on held-out folds.
+        cv_groups : (n,) array, optional
+            Labels of rows that belong together, for the splitter: with a number of folds
+            `StratifiedGroupKFold`.
 
         Returns
         -------
         NVSDClassifierCV
             Itself.
         """
-        data = self._data(X, y)
+        data = self._data(X, y, sample_weight=sample_weight)
         self.classes_ = labels_of(data.y).classes
-        self._search(data, self._held_out(validation))
+        self._search(data, self._held_out(validation), cv_groups)
         return self

@@ -79,7 +79,7 @@ class DerivativeElimination(SelectiveRegressor):
         self.width_per_input = width_per_input
         self.value_points = value_points
 
-    def fit(
+    def fit(  # type: ignore[override]
         self,
         X: ArrayLike,
         y: ArrayLike,

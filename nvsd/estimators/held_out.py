@@ -13,7 +13,8 @@ import xarray as xr
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from nvsd.estimators.base import Array, Data
+from nvsd.data.weights import mean, unbiased_error
+from nvsd.estimators.data import Array, Data
 from nvsd.kernels import Kernel
 from nvsd.losses import SQUARED, Loss, QuadraticLoss
 from nvsd.path import ConvergenceWarning, nvsd_path
@@ -109,6 +110,7 @@ def run(job: Job, keep_paths: bool, threads: int | None) -> Outcome:
             nu=job.nu,
             standardize=job.standardize,
             loss=job.loss,
+            sample_weight=job.train.weights,
             class_weight=job.class_weight,
         )
         paths = [
@@ -133,20 +135,22 @@ def _converged(path: xr.Dataset) -> NDArray[np.bool_]:
 def _judge(path: xr.Dataset, empty: NDArray[np.bool_], prepared: Prepared, job: Job) -> Array:
     """The mean losses and their standard errors, (2, taus, r)."""
     assert job.test is not None
-    X, y = job.test.X, job.test.y
+    X, y, summary = job.test.X, job.test.y, partial(_summary, weights=job.test.weights)
     if job.ridge_nus is None:
-        return _summary(_losses(path, X, y, job.loss)[:, None])
+        return summary(_losses(path, X, y, job.loss)[:, None])
     support = path["support"].values.astype(bool) & ~empty
     if not isinstance(job.loss, QuadraticLoss):
         options = {"support": support, "class_weight": job.class_weight}
+        options["sample_weight"] = job.train.weights
         refit = partial(path.nvsd.debias, job.train.X, job.train.y, **options)
         refits = (refit(nu=float(nu)) for nu in job.ridge_nus)
-        return _summary(np.stack([_losses(each, X, y, job.loss) for each in refits], axis=1))
+        return summary(np.stack([_losses(each, X, y, job.loss) for each in refits], axis=1))
     samples, points = prepared.X, (X - prepared.x_mean) / prepared.x_scale
     masks, which = np.unique(support, axis=0, return_inverse=True)
-    fits = (fit_ridge(samples, job.train.y, job.kernel, job.ridge_nus, mask) for mask in masks)
+    given = samples, job.train.y, job.kernel, job.ridge_nus
+    fits = (fit_ridge(*given, mask, weights=job.train.weights) for mask in masks)
     losses = (job.loss.pointwise(y, fit.predict(points)) for fit in fits)
-    return np.stack([_summary(each) for each in losses], axis=1)[:, which]
+    return np.stack([summary(each) for each in losses], axis=1)[:, which]
 
 
 def _losses(fits: xr.Dataset, X: Array, y: NDArray[Any], loss: Loss) -> Array:
@@ -166,9 +170,12 @@ def _losses(fits: xr.Dataset, X: Array, y: NDArray[Any], loss: Loss) -> Array:
     return np.asarray(-np.log(np.maximum(own, TINY)))
 
 
-def _summary(losses: Array) -> Array:
+def _summary(losses: Array, weights: Array | None = None) -> Array:
     """Mean loss over the last axis, and its standard error."""
     m = losses.shape[-1]
+    if weights is not None:
+        rows = np.moveaxis(losses, -1, 0)
+        return np.stack([mean(rows, weights), unbiased_error(rows, weights)])
     spread = losses.std(axis=-1, ddof=1) if m > 1 else np.zeros(losses.shape[:-1])
     return np.stack([losses.mean(axis=-1), spread / np.sqrt(m)])
 

@@ -8,7 +8,8 @@ from typing import Any
 import xarray as xr
 
 from nvsd.data.checks import check_non_negative, is_number
-from nvsd.estimators.base import Data, PathEstimator
+from nvsd.estimators.base import PathEstimator
+from nvsd.estimators.data import Data
 from nvsd.losses import Loss
 from nvsd.path import nvsd_path
 from nvsd.penalties import Penalty
@@ -63,6 +64,7 @@ class OneTau(PathEstimator):
             penalty=self.penalty_,
             nu=self.nu,
             standardize=self.standardize,
+            sample_weight=data.weights,
             class_weight=getattr(self, "class_weight", None),
             tol=self.tol,
             max_iter=self.max_iter,

@@ -119,18 +119,20 @@ class NVSDRegressor(PathRegressor, OneTau):
         self.tol = tol
         self.max_iter = max_iter
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit to the samples.
 
         Parameters
         ----------
         X : (n, d) array or DataFrame
         y : (n,) array
+        sample_weight : (n,) array, optional
+            Weights w ≥ 0 of the samples in the loss, (1/Σw) Σ_i w_i ℓ_i, of path and refit.
 
         Returns
         -------
         NVSDRegressor
             Itself.
         """
-        self._fit(self._data(X, y))
+        self._fit(self._data(X, y, sample_weight=sample_weight))
         return self

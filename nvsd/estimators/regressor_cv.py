@@ -132,6 +132,8 @@ class NVSDRegressorCV(PathRegressor, PathSearch):
         X: ArrayLike,
         y: ArrayLike,
         validation: tuple[ArrayLike, ArrayLike] | None = None,
+        sample_weight: ArrayLike | None = None,
+        cv_groups: ArrayLike | None = None,
     ) -> Self:
         """Fit to the samples.
 
@@ -141,11 +143,17 @@ class NVSDRegressorCV(PathRegressor, PathSearch):
         y : (n,) array
         validation : (X_val, y_val), optional
             Held-out data that judge instead of cross-validation; the fits use X alone.
+        sample_weight : (n,) array, optional
+            Weights w ≥ 0 of the samples, in the fits and in errors on held-out folds.
+        cv_groups : (n,) array, optional
+            Labels of rows that belong together, for the splitter: with a number of folds
+            `GroupKFold`.
 
         Returns
         -------
         NVSDRegressorCV
             Itself.
         """
-        self._search(self._data(X, y), self._held_out(validation))
+        data = self._data(X, y, sample_weight=sample_weight)
+        self._search(data, self._held_out(validation), cv_groups)
         return self

@@ -5,20 +5,23 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.base import is_classifier
-from sklearn.model_selection import check_cv
+from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, check_cv
 
-from nvsd.data.checks import check_non_negative, check_positive, check_splits
-from nvsd.estimators.base import Array, Data, PathEstimator
+from nvsd.data.checks import check_non_negative, check_positive, check_splits, is_number
+from nvsd.estimators.base import PathEstimator
+from nvsd.estimators.data import Array, Data
 from nvsd.estimators.held_out import Job, Outcome, choose, cv_dataset, run
 from nvsd.kernels import Kernel
 from nvsd.losses import Loss
 from nvsd.path import ConvergenceWarning
 from nvsd.ridge.dense import default_nus
+from nvsd.selection.folds import Splits, check_cv_groups, is_pairs, split_by, without
 from nvsd.solvers.status import Status
 
 
@@ -40,17 +43,14 @@ class PathSearch(PathEstimator):
     @abstractmethod
     def _loss(self) -> Loss: ...
 
-    def _search(self, data: Data, held_out: Data | None) -> None:
+    def _search(self, data: Data, held_out: Data | None, cv_groups: Any) -> None:
         """Fit all paths, judge them on held-out data, and take the best."""
         if self.rule not in ("min", "1se"):
             raise ValueError(f"rule = {self.rule!r} is unknown; give 'min' or '1se'.")
         nus = [check_non_negative("nu", nu) for nu in np.atleast_1d(self.nu).tolist()]
         widths = [check_positive("a width", w) for w in np.atleast_1d(self.widths).tolist()]
         jobs = self._jobs(data, held_out, nus, widths)
-        splits = []
-        if held_out is None:
-            folds_of = check_cv(self.cv, data.y, classifier=is_classifier(self))
-            splits = check_splits(list(folds_of.split(data.X, data.y)), len(data.y))
+        splits = [] if held_out is not None else self._splits(data, cv_groups)
         whole = self._run(jobs, keep_paths=True)
         folds = self._run(
             [
@@ -65,6 +65,18 @@ class PathSearch(PathEstimator):
         measure = self._loss().measure
         self.cv_results_["error"].attrs["long_name"] = f"{measure} on held-out data"
         self._choose(jobs, whole, data)
+
+    def _splits(self, data: Data, cv_groups: Any) -> Splits:
+        """The folds of the rows that count."""
+        cv, counted = self.cv, data.counted
+        groups = counted.take(check_cv_groups(cv_groups, counted.n or len(data.y)))
+        if groups is not None and is_number(cv, Integral):
+            cv = StratifiedGroupKFold(cv) if is_classifier(self) else GroupKFold(cv)
+        folds_of = check_cv(cv, data.y, classifier=is_classifier(self))
+        if is_pairs(cv) and cv is not None and counted.kept is not None:
+            listed = check_splits(list(folds_of.split()), counted.n)
+            return without(listed, counted.kept, counted.n)
+        return check_splits(split_by(folds_of, data.X, data.y, groups), len(data.y))
 
     def _jobs(
         self, data: Data, held_out: Data | None, nus: list[float], widths: list[float]

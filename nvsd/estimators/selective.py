@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nvsd.estimators.base import Array, DerivativeSelector
+from nvsd.estimators.tables import TableSelector
 from nvsd.kernels import Kernel
 from nvsd.losses import Loss
 from nvsd.losses.named import loss_by_name
@@ -16,7 +17,7 @@ from nvsd.penalties import Groups
 from nvsd.selection import select
 
 
-class SelectiveRegressor(DerivativeSelector):
+class SelectiveRegressor(TableSelector, DerivativeSelector):
     """Nonlinear regression that finds out which inputs y depends on.
 
     `nvsd.select` ranks the inputs, judges nested sets of them on held-out rows, and refits
@@ -34,7 +35,8 @@ class SelectiveRegressor(DerivativeSelector):
     kernel : {"gaussian", "matern", "polynomial", "linear"} or Kernel, optional
         For all methods except "anova", which has its own.
     groups : sequence or mapping, optional
-        One label per input, or {group: inputs}; groups are kept or dropped as a whole.
+        One label per input, {group: inputs} or {input: group}; groups are kept or dropped as a
+        whole. Inputs that a mapping does not name are on their own.
     keep : sequence
         Inputs that are always selected, by name or number.
     k : int, optional
@@ -45,6 +47,8 @@ class SelectiveRegressor(DerivativeSelector):
         Folds; an integer means shuffled folds, which depend on random_state.
     rule : str, optional
         As for `nvsd.select`.
+    missing : {"error", "drop", "impute"}
+        What to do about missing values, as for `nvsd.select`.
     standardize : bool
         For methods other than "anova": whether inputs are scaled to unit variance.
     random_state : int
@@ -95,6 +99,7 @@ class SelectiveRegressor(DerivativeSelector):
         fdr: float | None = None,
         cv: Any = 5,
         rule: str | None = None,
+        missing: str = "error",
         standardize: bool = True,
         random_state: int = 0,
         n_jobs: int | None = None,
@@ -109,6 +114,7 @@ class SelectiveRegressor(DerivativeSelector):
         self.fdr = fdr
         self.cv = cv
         self.rule = rule
+        self.missing = missing
         self.standardize = standardize
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -119,15 +125,22 @@ class SelectiveRegressor(DerivativeSelector):
         X: ArrayLike,
         y: ArrayLike,
         validation: tuple[ArrayLike, ArrayLike] | None = None,
+        sample_weight: ArrayLike | None = None,
+        cv_groups: ArrayLike | None = None,
     ) -> Self:
         """Fit to the samples.
 
         Parameters
         ----------
-        X : (n, d) array or DataFrame
+        X : (n, d) array or table of pandas, polars or pyarrow
+            Categories are coded, as by `nvsd.select`.
         y : (n,) array
         validation : (X_val, y_val), optional
             Held-out data that judge instead of cross-validation; the fits use X alone.
+        sample_weight : (n,) array, optional
+            Weights w ≥ 0 of the samples, in fits and in errors on held-out rows; only with "anova".
+        cv_groups : (n,) array, optional
+            Labels of rows that belong together: they are held out together.
 
         Returns
         -------
@@ -137,19 +150,22 @@ class SelectiveRegressor(DerivativeSelector):
         loss = loss_by_name(self.loss)
         if loss is not None and loss.of_classes:
             raise ValueError(f"loss = {loss!r} tells classes apart; use nvsd.SelectiveClassifier.")
-        data, held_out = self._data(X, y), self._held_out(validation)
-        folds = min(self.cv, len(data.y)) if isinstance(self.cv, int) else self.cv
+        given, target = self._given(X, y)
         self.selection_ = select(
-            data.rows,
+            given,
+            target,
             method=self.method,
-            loss=loss,
-            kernel=None if self.kernel is None else self._kernel(data.X),
+            loss="squared" if loss is None else loss,
+            kernel=self.kernel,
             groups=self.groups,
             keep=self.keep,
             k=self.k,
             fdr=self.fdr,
-            validation=None if held_out is None else (held_out.X, held_out.y),
-            cv=folds,
+            validation=self._validation(validation),
+            cv=self._folds(len(target)),
+            cv_groups=cv_groups,
+            sample_weight=sample_weight,
+            missing=self.missing,
             rule=self.rule,
             standardize=self.standardize,
             random_state=self.random_state,

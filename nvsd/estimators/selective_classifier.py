@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 
-from nvsd.estimators.base import InputSelector
+from nvsd.estimators.tables import TableSelector
 from nvsd.penalties import Groups
 from nvsd.selection import select
 from nvsd.selection.classes import ClassSelection
@@ -17,7 +17,7 @@ from nvsd.selection.classes import ClassSelection
 Array = NDArray[np.float64]
 
 
-class SelectiveClassifier(ClassifierMixin, InputSelector):  # type: ignore[misc]
+class SelectiveClassifier(ClassifierMixin, TableSelector):  # type: ignore[misc]
     """Nonlinear classification that finds out which inputs the class depends on.
 
     `nvsd.select` ranks the inputs, judges nested sets of them by log-loss on held-out rows, and
@@ -31,17 +31,23 @@ class SelectiveClassifier(ClassifierMixin, InputSelector):  # type: ignore[misc]
     Parameters
     ----------
     groups : sequence or mapping, optional
-        One label per input, or {group: inputs}; groups are kept or dropped as a whole.
+        One label per input, {group: inputs} or {input: group}; groups are kept or dropped as a
+        whole. Inputs that a mapping does not name are on their own.
     keep : sequence
         Inputs that are always in, by name or number.
     k : int, optional
         The exact number of inputs, or groups, to select.
     fdr : float, optional
         Keep what tests call relevant at this false discovery rate; see `nvsd.significance`.
+    class_weight : mapping or "balanced", optional
+        {label: weight}; "balanced" gives all classes the same total. It multiplies sample_weight,
+        in fits and in losses on held-out rows.
     cv : int, splitter, or sequence of (train, test)
         Folds; an integer means shuffled ones, by random_state, that keep the shares of the classes.
     rule : {"smallest", "min"}, optional
         As for `nvsd.select`.
+    missing : {"error", "drop", "impute"}
+        What to do about missing values, as for `nvsd.select`.
     random_state : int
         Seed of folds and subsamples.
     n_jobs : int, optional
@@ -84,8 +90,10 @@ class SelectiveClassifier(ClassifierMixin, InputSelector):  # type: ignore[misc]
         keep: Sequence[Any] = (),
         k: int | None = None,
         fdr: float | None = None,
+        class_weight: Any = None,
         cv: Any = 5,
         rule: str | None = None,
+        missing: str = "error",
         random_state: int = 0,
         n_jobs: int | None = None,
     ) -> None:
@@ -93,8 +101,10 @@ class SelectiveClassifier(ClassifierMixin, InputSelector):  # type: ignore[misc]
         self.keep = keep
         self.k = k
         self.fdr = fdr
+        self.class_weight = class_weight
         self.cv = cv
         self.rule = rule
+        self.missing = missing
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -103,33 +113,44 @@ class SelectiveClassifier(ClassifierMixin, InputSelector):  # type: ignore[misc]
         X: ArrayLike,
         y: ArrayLike,
         validation: tuple[ArrayLike, ArrayLike] | None = None,
+        sample_weight: ArrayLike | None = None,
+        cv_groups: ArrayLike | None = None,
     ) -> Self:
         """Fit to the samples.
 
         Parameters
         ----------
-        X : (n, d) array or DataFrame
+        X : (n, d) array or table of pandas, polars or pyarrow
+            Categories are coded, as by `nvsd.select`.
         y : (n,) array
             Labels: text, booleans or whole numbers.
         validation : (X_val, y_val), optional
             Held-out data that judge instead of cross-validation; the fits use X alone.
+        sample_weight : (n,) array, optional
+            Weights w ≥ 0 of the samples, in fits and in losses on held-out rows.
+        cv_groups : (n,) array, optional
+            Labels of rows that belong together: they are held out together.
 
         Returns
         -------
         SelectiveClassifier
             Itself.
         """
-        data = self._data(X, y)
+        given, labels = self._given(X, y)
         found = select(
-            data.rows_alone,
-            data.y,
+            given,
+            labels,
             loss="logistic",
             groups=self.groups,
             keep=self.keep,
             k=self.k,
             fdr=self.fdr,
             validation=validation,
-            cv=min(self.cv, len(data.y)) if isinstance(self.cv, int) else self.cv,
+            cv=self._folds(len(labels)),
+            cv_groups=cv_groups,
+            sample_weight=sample_weight,
+            class_weight=self.class_weight,
+            missing=self.missing,
             rule=self.rule,
             random_state=self.random_state,
             n_jobs=self.n_jobs,

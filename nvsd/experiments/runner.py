@@ -232,10 +232,11 @@ def records_in(out: str | Path, experiment: str, predictions: bool = False) -> l
     records = []
     for path in sorted((Path(out) / experiment).glob("n*/r*/*.json")):
         record = read(path)
-        if record is None or not set(Task._fields) <= set(record):
+        if record is None:
             continue
         task = Task(*(record[name] for name in Task._fields))
-        known = task.experiment in EXPERIMENTS and task.method in METHODS
+        known = task.experiment == experiment and task.method in METHODS
+        known = known and path == Path(out) / task.place
         if known and task.keep_predictions == predictions and is_done(record, task.settings):
             records.append(record)
     return records

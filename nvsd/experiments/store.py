@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +18,7 @@ from xarray.backends import H5NetCDFStore
 from nvsd.datasets import SUPPORT
 from nvsd.experiments.methods import METHODS
 from nvsd.experiments.protocol import EXPERIMENTS
-from nvsd.files import replacing, write_text
+from nvsd.files import write_bytes, write_text
 from nvsd.results.schema import REPLICATION, text
 
 __all__ = [
@@ -32,6 +36,16 @@ __all__ = [
 
 Record = dict[str, Any]
 
+# What every record has; more than LARGEST rows or replications are damage.
+FIELDS = {
+    "experiment": str,
+    "n": int,
+    "replication": int,
+    "method": str,
+    "keep_predictions": bool,
+    "settings": str,
+}
+LARGEST = 2_000_000
 NUMBERS = ("rmse", "validation_mse", "seconds", "converged")
 
 
@@ -42,12 +56,51 @@ def write(path: Path, record: Record) -> None:
 
 
 def read(path: Path) -> Record | None:
-    """A record, or None if it is missing or unreadable."""
+    """A record, or None if there is none; a damaged one is set aside and named in a warning."""
     try:
-        record = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError):
+        content = path.read_text("utf-8")
+    except FileNotFoundError:
         return None
-    return record if isinstance(record, dict) else None
+    except (OSError, ValueError):
+        content = ""
+    try:
+        record = json.loads(content)
+    except (ValueError, RecursionError):
+        record = None
+    if is_record(record):
+        return dict(record)
+    _set_aside(path)
+    return None
+
+
+def is_record(record: Any) -> bool:
+    """Whether every field has the type, and a size, that a fit can give it."""
+    if not isinstance(record, dict) or not {*FIELDS} <= set(record):
+        return False
+    if not all(type(record[name]) is kind for name, kind in FIELDS.items()):
+        return False
+    if not (0 < record["n"] <= LARGEST and 0 <= record["replication"] <= LARGEST):
+        return False
+    if "failed" in record:
+        return True
+    names, support, facts = record.get("names"), record.get("support"), record.get("facts")
+    if not (isinstance(names, list) and isinstance(support, str) and isinstance(facts, dict)):
+        return False
+    numbers = [record.get(name, 0.0) for name in ("rmse", "validation_mse", "seconds")]
+    fine = all(type(value) in (int, float) and math.isfinite(value) for value in numbers)
+    return fine and len(names) == len(support) and set(support) <= {"0", "1"}
+
+
+def _set_aside(path: Path) -> None:
+    aside = path.with_suffix(".damaged")
+    with suppress(OSError):
+        path.replace(aside)
+    warnings.warn(
+        f"the record {path} is damaged and was set aside as {aside.name}; its fit counts as not "
+        "done.",
+        UserWarning,
+        stacklevel=3,
+    )
 
 
 def is_done(record: Record | None, settings: str) -> bool:
@@ -142,12 +195,19 @@ def save_results(results: Mapping[str, xr.Dataset], folder: str | Path) -> None:
     Path(folder).mkdir(parents=True, exist_ok=True)
     for name, dataset in results.items():
         encoding = {str(v): {"zlib": True, "complevel": 9} for v in dataset.data_vars}
-        with replacing(Path(folder) / f"{name}.nc") as temporary:
-            # to_netcdf writes the oldest HDF5 format, whose own records take ten times the space of
-            # the data.
-            store = H5NetCDFStore.open(temporary, "w", driver_kwds={"libver": ("v110", "v110")})
-            with store:
-                dataset.dump_to_store(store, encoding=encoding)
+        write_bytes(Path(folder) / f"{name}.nc", _content(dataset, encoding))
+
+
+def _content(dataset: xr.Dataset, encoding: dict[str, Any]) -> bytes:
+    """The bytes of a netCDF file, made in memory: HDF5 crashes on a full disk.
+
+    to_netcdf writes the oldest HDF5 format, whose own records take ten times the space of the data.
+    """
+    content = BytesIO()
+    store = H5NetCDFStore.open(content, "w", driver_kwds={"libver": ("v110", "v110")})
+    with store:
+        dataset.dump_to_store(store, encoding=encoding)
+    return content.getvalue()
 
 
 def load_results(folder: str | Path) -> dict[str, xr.Dataset]:

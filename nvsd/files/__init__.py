@@ -8,8 +8,15 @@ from __future__ import annotations
 
 from nvsd.files.groups import read_groups
 from nvsd.files.paths import holds_selection, read_path, read_selection, write_dataset
-from nvsd.files.tables import Table, input_table, read_table, refuse_absent, training_table
-from nvsd.files.writing import check_output, replacing, write_text
+from nvsd.files.tables import (
+    Table,
+    input_table,
+    read_table,
+    refuse_absent,
+    refuse_unknown,
+    training_table,
+)
+from nvsd.files.writing import check_output, write_bytes, write_figure, write_text
 
 __all__ = [
     "Table",
@@ -21,8 +28,10 @@ __all__ = [
     "read_selection",
     "read_table",
     "refuse_absent",
-    "replacing",
+    "refuse_unknown",
     "training_table",
+    "write_bytes",
     "write_dataset",
+    "write_figure",
     "write_text",
 ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from decimal import Decimal
 from numbers import Real
 from typing import Any
@@ -11,9 +10,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from nvsd.data.cells import DECIMAL_COMMA
 
-DECIMAL_COMMA = re.compile(r"\s*[-+]?\d+,\d+\s*")
+Array = NDArray[np.float64]
 
 
 def floats(column: Any) -> Array | None:

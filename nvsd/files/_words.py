@@ -7,29 +7,15 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from nvsd.data.words import count, listed, quoted
 
-def quoted(name: object, longest: int = 60) -> str:
-    """A name between quotes, on one line and not too long."""
-    text = str(name)
-    return repr(text if len(text) <= longest else f"{text[: longest - 1]}…")
+__all__ = ["count", "existing_file", "file_name", "how_to_drop", "listed", "quoted"]
 
 
 def file_name(path: Path) -> str:
     """The name of a file, in quotes only if it is unusual."""
     name = path.name
     return name if name.isprintable() and 0 < len(name) <= 80 else quoted(name)
-
-
-def listed(names: Iterable[object], most: int = 6) -> str:
-    """A few names, and the number of the others."""
-    texts = [quoted(name) for name in names]
-    more = f" and {len(texts) - most} more" if len(texts) > most else ""
-    return ", ".join(texts[:most]) + more
-
-
-def count(number: int, noun: str) -> str:
-    """A number and its noun."""
-    return f"{number} {noun}" + ("" if number == 1 else "s")
 
 
 def how_to_drop(names: Iterable[str], most: int = 6) -> str:

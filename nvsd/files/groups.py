@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from nvsd.files._words import existing_file, file_name, how_to_drop, listed, quoted
+from nvsd.files._words import existing_file, file_name, listed, quoted
 
 FORM = 'give {"group": ["column", ...], ...} or {"column": "group", ...}'
 
@@ -18,7 +18,7 @@ def read_groups(path: Any, features: Sequence[str], ignored: Iterable[str] = ())
     ----------
     path : path
     features : names of all inputs
-        Each must be in one group.
+        One that the file does not name is a group of its own.
     ignored : names
         Columns that were dropped; the file may name them.
     """
@@ -32,11 +32,11 @@ def read_groups(path: Any, features: Sequence[str], ignored: Iterable[str] = ())
         where = f" (line {error.lineno})" if isinstance(error, json.JSONDecodeError) else ""
         raise ValueError(f"{file_name(place)} is not JSON{where}; {FORM}.") from error
     group_of = _group_of(file_name(place), content)
-    absent = [name for name in features if name not in group_of]
-    if absent:
+    taken = [name for name in features if name not in group_of and name in group_of.values()]
+    if taken:
         raise ValueError(
-            f"{file_name(place)} gives no group for {listed(absent)}; name one for every input, "
-            f"or {how_to_drop(absent)}."
+            f"{file_name(place)} has groups called {listed(taken)}, as inputs without a group are; "
+            "give the groups other names, or these inputs a group."
         )
     known = {*features, *ignored}
     unknown = [name for name in group_of if name not in known]
@@ -45,7 +45,7 @@ def read_groups(path: Any, features: Sequence[str], ignored: Iterable[str] = ())
             f"{file_name(place)} names {listed(unknown)}, which the table does not have as input; "
             "remove it from the file."
         )
-    return [group_of[name] for name in features]
+    return [group_of.get(name, name) for name in features]
 
 
 def _group_of(name: str, content: Any) -> dict[str, str]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,8 @@ import xarray as xr
 
 from nvsd import machine
 from nvsd.files._words import existing_file, file_name, listed, quoted
-from nvsd.files.writing import replacing
+from nvsd.files.writing import write_bytes
+from nvsd.machine import digest
 from nvsd.results.schema import NEEDED, PATH, SELECTION, kernel_of
 from nvsd.results.selections import is_selection
 
@@ -24,14 +26,50 @@ READING: dict[str, Any] = {
     "decode_times": False,
     "decode_timedelta": False,
 }
+KNOWN = {*PATH.variables, *PATH.coordinates}
+CHECKED = ("title", "penalty", "loss", "representation", "n_samples", "n_features", "classes")
 
 
 def write_dataset(path: Any, dataset: xr.Dataset | xr.DataTree) -> None:
     """Write a Dataset, or a tree of them, as netCDF, completely or not at all."""
+    marked = dataset.copy()
+    marked.attrs["checksum"] = " ".join(checksum(dataset))
     # HDF5 crashes the process when the disk is full. From memory, writing raises an error instead.
-    content: Any = dataset.to_netcdf(engine="h5netcdf")
-    with replacing(path) as temporary:
-        temporary.write_bytes(content)
+    content: Any = marked.to_netcdf(engine="h5netcdf")
+    write_bytes(path, bytes(content))
+
+
+def checksum(data: xr.Dataset | xr.DataTree) -> tuple[str, str, str]:
+    """Of names and shapes, of coordinates, and of all numbers that belong to a path.
+
+    Of a tree, all of it is in the last.
+    """
+    if isinstance(data, xr.Dataset):
+        names = sorted(str(name) for name in data.variables if str(name) in KNOWN)
+        form, coords, numbers = _contents(data, CHECKED, names)
+        return digest(*form), digest(*coords), digest(*numbers)
+    whole: list[bytes] = []
+    for node in data.subtree:
+        attributes = sorted(str(name) for name in node.attrs if name != "checksum")
+        names = sorted(map(str, node.variables))
+        whole += [node.path.encode(), *chain(*_contents(node, attributes, names))]
+    return digest(), digest(), digest(*whole)
+
+
+def _contents(
+    data: Any, attributes: Sequence[str], variables: Sequence[str]
+) -> tuple[list[bytes], list[bytes], list[bytes]]:
+    """Names and shapes; coordinates; attributes and numbers."""
+    form: list[bytes] = []
+    coords: list[bytes] = []
+    numbers = [str(data.attrs.get(name, "")).encode() for name in attributes]
+    for name in variables:
+        values = data[name].values
+        form.append(f"{name} {data[name].dims} {values.shape}".encode())
+        content = values.astype(float, order="C").tobytes() if values.dtype.kind in "biuf" else None
+        content = content or "\n".join(map(str, np.ravel(values).tolist())).encode()
+        (coords if name in data.coords else numbers).append(content)
+    return form, coords, numbers
 
 
 def read_path(path: Any) -> xr.Dataset:
@@ -54,9 +92,9 @@ def read_path(path: Any) -> xr.Dataset:
             f"{file_name(place)} is not a path ({what}); give a file that nvsd path, or nvsd "
             "select --out, wrote."
         )
-    problem = _damage(dataset)
-    if problem:
+    if problem := _damage(dataset) or _changed(dataset):
         raise ValueError(f"{file_name(place)} is a damaged path: {problem}; make it again.")
+    dataset.attrs.pop("checksum", None)
     return dataset
 
 
@@ -79,7 +117,10 @@ def read_selection(path: Any) -> xr.DataTree:
         warnings.simplefilter("ignore")
         with xr.open_datatree(place, **READING) as file:
             _refuse_large(place, file.nbytes)
-            return file.load()
+            tree = file.load()
+    if _changed(tree):
+        raise ValueError(f"{file_name(place)} is a damaged selection; save it again.")
+    return tree
 
 
 @contextmanager
@@ -95,15 +136,29 @@ def _one_sentence(place: Path) -> Iterator[None]:
         ) from error
 
 
+def _changed(data: xr.Dataset | xr.DataTree) -> str | None:
+    """Whether the numbers are those that were written; files of earlier versions cannot tell.
+
+    A user who takes some of the τ, or puts inputs in another order, changes the form, or both the
+    coordinates and the numbers. Only one of these changes by damage.
+    """
+    known, now = str(data.attrs.get("checksum", "")).split(), checksum(data)
+    if len(known) != len(now) or known[0] != now[0]:
+        return None
+    if (known[1] == now[1]) == (known[2] == now[2]):
+        return None
+    what = "coordinates" if known[2] == now[2] else "numbers"
+    return f"its {what} have changed since it was written"
+
+
 def _load(place: Path) -> xr.Dataset:
-    known = {*PATH.variables, *PATH.coordinates}
     # If this fails, h5netcdf would leave the file half open and complain about it at exit.
     with h5py.File(place, "r") as raw:
         raw.attrs.get("_nc3_strict")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with xr.open_dataset(place, **READING) as file:
-            dataset = file.drop_vars([name for name in file.variables if name not in known])
+            dataset = file.drop_vars([name for name in file.variables if name not in KNOWN])
             _refuse_large(place, dataset.nbytes)
             return dataset.load()
 

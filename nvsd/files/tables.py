@@ -13,13 +13,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from nvsd.files._columns import DECIMAL_COMMA, are_labels, floats, is_number, label_codes
+from nvsd.data.cells import Cells, faults_of, read_cells, sentence
+from nvsd.data.columns import check_missing
+from nvsd.files._columns import are_labels, label_codes
 from nvsd.files._words import count, existing_file, file_name, how_to_drop, listed, quoted
 
 Array = NDArray[np.float64]
 
 PARQUET = (".parquet", ".pq")
 UNNAMED = "unnamed column "
+OLD_WORDS = {"refuse": "error", "drop-rows": "drop"}  # of earlier versions
 
 
 class Table(NamedTuple):
@@ -125,11 +128,12 @@ def training_table(
     target: str,
     *,
     drop: Iterable[str] = (),
-    missing: str = "refuse",
+    missing: str = "error",
     constant: bool = False,
     labels: bool | None = False,
+    categories: bool = False,
 ) -> Table:
-    """Split a table into inputs and target, all of them numbers that vary.
+    """Split a table into inputs and target, all of them numbers, or categories, that vary.
 
     Parameters
     ----------
@@ -139,17 +143,19 @@ def training_table(
         The column to explain; all others that are not dropped are inputs.
     drop : names of columns
         Columns to leave out.
-    missing : {"refuse", "drop-rows"}
-        What to do about missing values.
+    missing : {"error", "drop", "impute"}
+        What to do about missing values; "impute" leaves those of inputs as they are.
     constant : bool
         Whether columns may be constant; allowed in validation rows, which are not fitted.
     labels : bool, optional
         Whether the target holds labels of classes, and may be text; None: if it is text without a
         single number, or true and false.
+    categories : bool
+        Whether inputs may be text, as categories.
     """
     dropped = list(dict.fromkeys(drop))
     for name in (target, *dropped):
-        _refuse_unknown(frame, name, "the target" if name == target else "which was to be dropped")
+        refuse_unknown(frame, name, "the target" if name == target else "which was to be dropped")
     if target in dropped:
         raise ValueError(f"{quoted(target)} is the target; drop other columns only.")
     inputs = [name for name in frame.columns if name != target and name not in dropped]
@@ -164,21 +170,23 @@ def training_table(
         )
     labelled = are_labels(frame[target]) if labels is None else labels
     codes, classes = label_codes(frame[target]) if labelled else (frame[target], None)
-    numbers = _numeric(frame[inputs].assign(**{target: codes}), target)
-    kept = _without_missing(numbers, missing, target)
+    y = pd.DataFrame({target: codes}, index=frame.index)
+    kept = _kept(frame[inputs], y, missing, categories)
+    n_dropped = len(frame) - len(kept)
     if len(kept) < 2:
         raise ValueError(f"the table has {count(len(kept), 'complete row')}; give at least 2.")
     if not constant:
         _refuse_constant(kept[inputs] if labelled else kept, target)
-    y = kept[target].to_numpy()
-    y = y if classes is None else classes[y.astype(int)]
-    return Table(kept[inputs], y, len(numbers) - len(kept))
+    found = kept[target].to_numpy(dtype=float)
+    return Table(kept[inputs], found if classes is None else classes[found.astype(int)], n_dropped)
 
 
-def input_table(frame: Any, features: Sequence[str], *, missing: str = "refuse") -> Any:
+def input_table(
+    frame: Any, features: Sequence[str], *, missing: str = "error", categories: bool = False
+) -> Any:
     """The columns that a model needs, in its order; the index is the row number."""
     refuse_absent(frame, features)
-    kept = _without_missing(_numeric(frame[list(features)], None), missing, None)
+    kept = _kept(frame[list(features)], None, missing, categories)
     if kept.empty:
         raise ValueError("every row of the table has missing values; give complete rows.")
     return kept
@@ -194,63 +202,34 @@ def refuse_absent(frame: Any, features: Sequence[str]) -> None:
         )
 
 
-def _numeric(frame: Any, target: str | None) -> Any:
-    """All columns as float64, missing values as NaN; the index is the row number."""
-    columns, text = {}, []
-    for name in frame.columns:
-        values = floats(frame[name])
-        if values is None:
-            text.append(name)
-        else:
-            columns[name] = values
-    if text:
-        _refuse_text(frame, text, target)
-    result = pd.DataFrame(columns, index=pd.RangeIndex(1, len(frame) + 1))
-    infinite = np.argwhere(np.isinf(result.to_numpy()))
-    if len(infinite):
-        row, column = infinite[0]
-        name = str(result.columns[column])
-        other = "" if name == target or target is None else f", or {how_to_drop([name])}"
-        raise ValueError(
-            f"column {quoted(name)} is infinite in row {row + 1}; correct the value{other}."
-        )
-    return result
+def _kept(inputs: Any, target: Any, missing: str, categories: bool) -> Any:
+    """Inputs and target side by side, without missing values unless they are imputed.
+
+    Numbers are float64; the index is the row number, from 1.
+    """
+    missing = check_missing(OLD_WORDS.get(missing, missing))
+    cells, own = read_cells(inputs), [] if target is None else read_cells(target)
+    how = "give --missing drop"
+    how += " or --missing impute" if categories and target is not None else ""
+    code = None if categories else "code text as numbers"
+    found = faults_of(cells, how if missing == "error" else None, code, 1)
+    names = list(dict.fromkeys(fault.column for fault in found)) if target is not None else []
+    also = f", or {how_to_drop(names)}" if names else ""
+    found += faults_of(own, None if missing == "drop" else how, "give numbers", 1)
+    if found:
+        raise ValueError(sentence("the table", found, also))
+    both = inputs if target is None else inputs.assign(**{own[0].name: target.iloc[:, 0]})
+    columns = {each.name: _column(both[each.name], each) for each in (*cells, *own)}
+    table = pd.DataFrame(columns, index=pd.RangeIndex(1, len(inputs) + 1))
+    absent = np.array([np.isnan(each.values) for each in (*cells, *own)]).any(axis=0)
+    return table[~absent] if missing == "drop" else table
 
 
-def _refuse_text(frame: Any, text: list[str], target: str | None) -> None:
-    first = frame[text[0]]
-    row = int((~is_number(first)).argmax())
-    more = f" (and {count(len(text) - 1, 'other column')} of this kind)" if len(text) > 1 else ""
-    inputs = [name for name in text if name != target]
-    if DECIMAL_COMMA.fullmatch(str(first.iloc[row])):
-        what = "if its decimal points are commas, give --decimal ,"
-    elif target is None or not inputs:
-        what = "give numbers"
-    else:
-        what = f"code it as numbers, or {how_to_drop(inputs)}"
-    raise ValueError(
-        f"column {quoted(text[0])} holds {quoted(first.iloc[row], 40)} in row {row + 1}, which is "
-        f"not a number{more}; {what}."
-    )
-
-
-def _without_missing(numbers: Any, missing: str, target: str | None) -> Any:
-    if missing not in ("refuse", "drop-rows"):
-        raise ValueError(f"missing = {missing!r} is unknown; give 'refuse' or 'drop-rows'.")
-    absent = numbers.isna().to_numpy()
-    if not absent.any():
-        return numbers
-    if missing == "drop-rows":
-        return numbers[~absent.any(axis=1)]
-    row, column = np.argwhere(absent)[0]
-    name = str(numbers.columns[column])
-    rows = int(absent.any(axis=1).sum())
-    other = "" if name == target or target is None else f", or {how_to_drop([name])}"
-    raise ValueError(
-        f"column {quoted(name)} has no value in row {row + 1} ({rows} of "
-        f"{count(len(numbers), 'row')} with missing values); leave such rows out with "
-        f"--missing drop-rows{other}."
-    )
+def _column(column: Any, cells: Cells) -> Any:
+    """Numbers, or the text of a category."""
+    if not cells.levels:
+        return cells.values
+    return column.astype(object).where(~np.isnan(cells.values), None).to_numpy()
 
 
 def _refuse_constant(numbers: Any, target: str) -> None:
@@ -269,7 +248,8 @@ def _refuse_constant(numbers: Any, target: str) -> None:
         )
 
 
-def _refuse_unknown(frame: Any, name: str, what: str) -> None:
+def refuse_unknown(frame: Any, name: str, what: str) -> None:
+    """Refuse a column that the table does not have."""
     if name in frame.columns:
         return
     by_case = [other for other in frame.columns if other.lower() == name.lower()]

@@ -3,46 +3,35 @@
 from __future__ import annotations
 
 import os
-import secrets
-import shutil
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 from nvsd.files._words import listed, quoted
+from nvsd.machine import write_whole
 
 
-@contextmanager
-def replacing(path: Any) -> Iterator[Path]:
-    """Give a temporary name in the same folder; at the end that file replaces the path.
+def write_bytes(path: Any, content: bytes) -> None:
+    """Write a file, completely or not at all; every file of the library is written here.
 
-    If anything fails before, the temporary file is removed and the old file stays unchanged.
-
-    Examples
-    --------
-    >>> with replacing("path.png") as temporary:  # doctest: +SKIP
-    ...     figure.savefig(temporary)
+    The bytes were made in memory, because a library that writes to a full disk may crash. No other
+    writer has the temporary name. If anything fails, the old file stays unchanged.
     """
     # For a symbolic link, the file that it points to is replaced, not the link.
-    place = Path(os.path.realpath(check_output(path)))
-    temporary = place.with_name(f".nvsd-{secrets.token_hex(6)}{place.suffix}")
-    try:
-        yield temporary
-        with open(temporary, "rb+") as file:
-            os.fsync(file.fileno())
-        if place.exists():
-            shutil.copymode(place, temporary)
-        os.replace(temporary, place)
-    finally:
-        with suppress(OSError):
-            temporary.unlink()
+    write_whole(Path(os.path.realpath(check_output(path))), content)
 
 
 def write_text(path: Any, text: str) -> None:
     """Write a text file as UTF-8, completely or not at all."""
-    with replacing(path) as temporary:
-        temporary.write_text(text, "utf-8", newline="\n")
+    write_bytes(path, text.encode("utf-8", "backslashreplace"))
+
+
+def write_figure(path: Any, figure: Any, **options: Any) -> None:
+    """Write a figure of matplotlib in the format that the name ends in."""
+    content = BytesIO()
+    figure.savefig(content, format=Path(path).suffix[1:].lower() or "png", **options)
+    write_bytes(path, content.getvalue())
 
 
 def check_output(path: Any, suffixes: Sequence[str] = ()) -> Path:

@@ -8,6 +8,7 @@ take the residuals of the same row.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,10 +65,15 @@ class Copier:
     ----------
     X : (n, d) array
     seed : int
+    together : sequence of (inputs, whether they are levels)
+        Inputs that depend on each other by construction. The levels of a category are drawn as one
+        level. Otherwise the last says where the first is missing.
     """
 
-    def __init__(self, X: Array, seed: int = 0) -> None:
-        self.X, self.seed = X, seed
+    def __init__(
+        self, X: Array, seed: int = 0, together: Sequence[tuple[Index, bool]] = ()
+    ) -> None:
+        self.X, self.seed, self.together = X, seed, together
         self.others = Others.of(X, seed)
 
     def draw(self, inputs: Index, n_copies: int) -> Drawn:
@@ -78,15 +84,38 @@ class Copier:
         donors = rng.integers(n, size=(n_copies, n))
         copies = np.empty((n_copies, n, len(inputs)))
         explained, check = 0.0, -np.inf
-        for j, a in enumerate(inputs):
-            x = self.X[:, a]
+        for places in self._parts(inputs):
+            X = self.X[:, inputs[places]]
+            several = len(places) > 1
+            levels, x = np.unique(X, axis=0, return_inverse=True) if several else (X, X[:, 0])
             if not np.ptp(x):
-                copies[:, :, j] = x
+                copies[:, :, places] = X
                 continue
-            draw = _levels if len(np.unique(x)) <= LEVELS else _continuous
-            copies[:, :, j], share, missed = draw(others, x, donors, rng, self.seed)
+            draw = _levels if several or len(np.unique(x)) <= LEVELS else _continuous
+            found, share, missed = draw(others, x, donors, rng, self.seed)
+            copies[:, :, places] = levels[found] if several else found[:, :, None]
             explained, check = max(explained, share), max(check, missed)
+        self._put_missing(copies, inputs)
         return Drawn(copies, explained, check)
+
+    def _parts(self, inputs: Index) -> list[Index]:
+        """Places in `inputs` that are drawn at once: the levels of a category, or one input."""
+        parts = []
+        left = np.ones(len(inputs), dtype=bool)
+        for j, a in enumerate(inputs):
+            if left[j]:
+                whole = [each for each, levels in self.together if levels and a in each]
+                parts.append(np.flatnonzero(np.isin(inputs, whole[0] if whole else a)))
+                left[parts[-1]] = False
+        return parts
+
+    def _put_missing(self, copies: Array, inputs: Index) -> None:
+        """Where a copy says that a value is missing, the value is that of missing ones."""
+        for block, levels in self.together:
+            if not levels and np.isin(block, inputs).all():
+                at, flag = np.searchsorted(inputs, block)
+                missing = copies[:, :, flag] == 1
+                copies[:, :, at][missing] = self.X[self.X[:, block[1]] == 1, block[0]][0]
 
 
 def _continuous(

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
+from nvsd.data.weights import effective_rows, mean, unbiased_error
 from nvsd.engine.judging import Fold, Structure, some_rows
 from nvsd.engine.reweight import error_bound, huber
 from nvsd.engine.sets import SetFit
@@ -52,12 +53,15 @@ class Model:
         y at these rows.
     bound : float
         Errors beyond it count linearly, so that a few outliers do not decide.
+    weights : array or None
+        Of these rows, if they differ.
     """
 
     fit: SetFit | None
     rows: Index
     target: Array
     bound: float
+    weights: Array | None = None
 
     @classmethod
     def of(cls, fold: Fold, structure: Structure, seed: int) -> Model:
@@ -65,8 +69,9 @@ class Model:
         fit = fold.model(structure)
         places = np.arange(len(fold.held))
         places = some_rows(places, TESTED_ROWS, np.random.default_rng(seed))
-        errors = fold.y - fold.y.mean() if fit is None else fit.round.fit.errors
-        return cls(fit, fold.held[places], fold.target[places], error_bound(errors))
+        errors = fold.y - fold.mean if fit is None else fit.round.fit.errors
+        weights = None if fold.weights is None else fold.weights[places]
+        return cls(fit, fold.held[places], fold.target[places], error_bound(errors), weights)
 
     def uses(self, unit: Index) -> Index:
         """The inputs of a unit that the fit uses."""
@@ -81,7 +86,8 @@ class Model:
 
     def loss_of_the_mean(self) -> Array:
         """The loss if the mean of y predicts."""
-        return self.loss(np.full(1, self.target.mean()))
+        losses = self.loss(np.full(1, mean(self.target, self.weights)))
+        return losses if self.weights is None else np.atleast_1d(mean(losses, self.weights))
 
     def rise(self, X: Array, unit: Index, drawn: Drawn) -> Array:
         """Δ at the rows of this fold."""
@@ -123,6 +129,8 @@ def tested(
     n_copies: int,
     seed: int,
     tick: Callable[[int], object],
+    weights: Array | None,
+    drawn_together: Sequence[tuple[Index, bool]],
 ) -> Tested:
     """Test every unit.
 
@@ -135,15 +143,20 @@ def tested(
         The inputs of each unit, ascending.
     tick : callable
         Called with 1 for every unit that is done.
+    weights : (n,) array or None
+        Of the rows of X; None if they are equal.
+    drawn_together : sequence
+        As for `Copier`.
     """
-    copier = Copier(X, seed)
+    copier = Copier(X, seed, drawn_together)
     whole = _loss_of_the_mean(repeats)
     columns = np.full((6, len(units)), np.nan)
     for k, unit in enumerate(units):
         if any(len(model.uses(unit)) for folds in repeats for model in folds):
             drawn = copier.draw(unit, n_copies)
-            delta = _mean_rise(X, repeats, unit, drawn) / whole
-            columns[:, k] = *_t_test(delta), drawn.explained, drawn.check
+            delta, held = _mean_rise(X, repeats, unit, drawn)
+            of_held = None if weights is None else weights[held]
+            columns[:, k] = *_t_test(delta / whole, of_held), drawn.explained, drawn.check
         else:
             columns[:4, k] = 0.0, 0.0, 0.0, 1.0
         tick(1)
@@ -156,21 +169,23 @@ def _loss_of_the_mean(repeats: Sequence[Sequence[Testable]]) -> float:
     return max(float(np.mean(np.concatenate(losses))), 1e-300)
 
 
-def _mean_rise(X: Array, repeats: Sequence[Sequence[Testable]], unit: Index, drawn: Drawn) -> Array:
-    """Δ of every held-out row, as its mean over the repeats."""
+def _mean_rise(
+    X: Array, repeats: Sequence[Sequence[Testable]], unit: Index, drawn: Drawn
+) -> tuple[Array, NDArray[np.bool_]]:
+    """Δ of every held-out row, as its mean over the repeats; and which rows these are."""
     total, count = np.zeros(len(X)), np.zeros(len(X))
     for folds in repeats:
         for model in folds:
             np.add.at(total, model.rows, model.rise(X, unit, drawn))
             np.add.at(count, model.rows, 1)
     held = count > 0
-    return np.asarray(total[held] / count[held])
+    return np.asarray(total[held] / count[held]), held
 
 
-def _t_test(delta: Array) -> tuple[float, float, float, float]:
+def _t_test(delta: Array, weights: Array | None = None) -> tuple[float, float, float, float]:
     """Mean, standard error, statistic and p-value of a one-sided test that the mean is 0."""
-    n, mean = len(delta), float(delta.mean())
-    se = float(delta.std(ddof=1) / np.sqrt(n)) if n > 1 else 0.0
+    rise, se = float(mean(delta, weights)), float(unbiased_error(delta, weights))
+    n = len(delta) if weights is None else effective_rows(weights)
     if se <= 0:
-        return mean, se, 0.0, 1.0
-    return mean, se, mean / se, float(student.sf(mean / se, n - 1))
+        return rise, se, 0.0, 1.0
+    return rise, se, rise / se, float(student.sf(rise / se, n - 1))

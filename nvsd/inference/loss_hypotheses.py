@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nvsd.data.weights import mean
 from nvsd.engine.aims import Aim
 from nvsd.engine.judging import Structure, some_rows
 from nvsd.engine.loss_judging import AimFit, LossFold
@@ -49,7 +50,8 @@ class LossModel:
     def loss_of_the_mean(self) -> Array:
         """What the best constants cost."""
         constants = np.repeat(self.fit.known.origin[:, None], len(self.rows), axis=1)
-        return np.atleast_1d(self.target.costs(constants, self.fit.known).mean())
+        costs = self.target.costs(constants, self.fit.known)
+        return np.atleast_1d(mean(costs, self.target.weights))
 
     def rise(self, X: Array, unit: Index, drawn: Drawn) -> Array:
         """Δ at the rows of this fold."""

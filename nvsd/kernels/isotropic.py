@@ -14,6 +14,7 @@ from nvsd.kernels import blocks
 from nvsd.kernels.base import Kernel
 from nvsd.kernels.blocks import Array
 from nvsd.kernels.profile import Profile
+from nvsd.tolerances import TINY
 
 Width = float | tuple[float, ...]
 
@@ -34,6 +35,11 @@ class Isotropic(Profile):
             width = tuple(check_positive("width", w) for w in np.asarray(self.width).tolist())
         if width == ():
             raise ValueError("width is empty; give one positive number, or one per input.")
+        if not all(TINY < each * each < 1.0 / TINY for each in np.atleast_1d(width).tolist()):
+            raise ValueError(
+                f"width = {self.width!r} is too close to the limits of floating-point numbers; "
+                "give it, and X, in other units."
+            )
         object.__setattr__(self, "width", width)
 
     def _geometry(self, X: Array, Y: Array) -> tuple[Array, Array, Array, Array]:

@@ -12,6 +12,7 @@ from nvsd.data.checks import check_points, is_number
 from nvsd.kernels.blocks import Array
 
 N_NEIGHBOURS = 20  # as in the paper
+PIECE = 2**27  # numbers that are compared between two looks for signals: a fraction of a second
 ASKED = 2000  # rows whose neighbours give the median, which is then accurate to a percent
 
 
@@ -34,8 +35,13 @@ def median_distance(X: Array, n_neighbours: int = N_NEIGHBOURS) -> float:
         raise ValueError("X has one row, which has no neighbours; give at least two rows.")
     others = min(n_neighbours, len(X) - 1)
     asked = X[np.linspace(0, len(X) - 1, min(len(X), ASKED)).round().astype(int)]
-    distances, _ = cKDTree(X).query(asked, others + 1)
-    width = float(np.median(distances[:, 1:]))
+    tree, step = cKDTree(X), max(1, PIECE // X.size)
+    # In pieces: the tree does not look for signals.
+    pieces = [
+        tree.query(asked[start : start + step], others + 1)[0][:, 1:]
+        for start in range(0, len(asked), step)
+    ]
+    width = float(np.median(np.concatenate(pieces)))
     if width == 0:
         raise ValueError(
             f"the median distance over the nearest {others} rows is 0, because most rows of X are "

@@ -7,7 +7,7 @@ from nvsd.losses.huber import Huber
 from nvsd.losses.logistic import Logistic
 from nvsd.losses.quantile import Quantile
 from nvsd.losses.squared import SQUARED, Squared
-from nvsd.losses.term import LossTerm, class_weights, loss_term, sample_weights
+from nvsd.losses.term import LossTerm, class_weights, loss_term, weights_of_classes
 
 __all__ = [
     "SQUARED",
@@ -21,5 +21,5 @@ __all__ = [
     "Squared",
     "class_weights",
     "loss_term",
-    "sample_weights",
+    "weights_of_classes",
 ]

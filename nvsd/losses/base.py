@@ -127,8 +127,8 @@ class Loss(Brief, ABC):
         """∂²ℓ/∂f_i², where kinks are rounded within a width."""
         return self.second_derivative(y, F)
 
-    def bound(self, y: Array) -> Loss:
-        """The loss with all of its constants known, for this y."""
+    def bound(self, y: Array, weights: Array | None = None) -> Loss:
+        """The loss with all of its constants known, for this y and weights of its rows."""
         return self
 
     def value(self, y: Array, F: Array) -> Array:

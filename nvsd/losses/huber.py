@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nvsd.data.checks import check_positive
+from nvsd.data.weights import deviation, median
 from nvsd.losses.base import Loss
 
 Array = NDArray[np.float64]
@@ -44,13 +45,13 @@ class Huber(Loss):
             raise ValueError("delta is not known yet; use bound(y), or give delta.")
         return self.delta
 
-    def bound(self, y: Array) -> Huber:
+    def bound(self, y: Array, weights: Array | None = None) -> Huber:
         """With δ from y, if none was given."""
         if self.delta is not None:
             return self
-        off = np.abs(y - np.median(y))
+        off = np.abs(y - median(y, weights))
         # More than half of y may be one value.
-        spread = NORMAL_MAD * float(np.median(off)) or float(y.std()) or 1.0
+        spread = NORMAL_MAD * median(off, weights) or float(deviation(y, weights)) or 1.0
         return replace(self, delta=EFFICIENT * spread)
 
     def pointwise(self, y: Array, F: Array) -> Array:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from nvsd.data.checks import check_positive, check_target
 from nvsd.data.classes import Labels, two_labels_of
+from nvsd.data.weights import of_mean_one
 from nvsd.losses.base import Loss
 from nvsd.losses.roots import increasing_root
 from nvsd.tolerances import EPS, MEAN_ROUNDING, TINY
@@ -146,16 +147,21 @@ def loss_term(
         target = check_target(y, n)
         if free and np.ptp(target) <= MEAN_ROUNDING * np.abs(target).max():
             target = np.full_like(target, target[0])  # y is constant, up to rounding
-        return LossTerm(loss.bound(target), target, total, free)
+        return LossTerm(loss.bound(target, weights), target, total, free)
     labels = two_labels_of(y, n)
     total = total * class_weights(class_weight, labels)
     return LossTerm(
-        loss.bound(labels.signs), labels.signs, _of_mean_one(total), free, labels.classes
+        loss.bound(labels.signs), labels.signs, of_mean_one(total), free, labels.classes
     )
 
 
 def class_weights(given: Any, labels: Labels) -> Array:
-    """The weight of each sample: of its class, or "balanced" so that all classes weigh the same.
+    """The weight of each sample: that of its class."""
+    return weights_of_classes(given, labels)[labels.codes]
+
+
+def weights_of_classes(given: Any, labels: Labels) -> Array:
+    """The weight of each class; if "balanced", all classes weigh the same.
 
     Parameters
     ----------
@@ -163,9 +169,10 @@ def class_weights(given: Any, labels: Labels) -> Array:
         {label: weight}; a label that is missing has the weight 1.
     """
     if given is None:
-        return np.ones(len(labels.codes))
+        return np.ones(len(labels.classes))
     if isinstance(given, str) and given == "balanced":
-        return (1.0 / np.bincount(labels.codes))[labels.codes]
+        counts = np.bincount(labels.codes, minlength=len(labels.classes))
+        return np.asarray(1.0 / np.maximum(counts, 1))
     if not isinstance(given, Mapping):
         raise ValueError(
             f"class_weight = {given!r} is not allowed; give 'balanced', or {{label: weight}}."
@@ -175,24 +182,7 @@ def class_weights(given: Any, labels: Labels) -> Array:
     if unknown:
         raise ValueError(f"class_weight names {unknown[0]!r}, but the classes are {known}.")
     each = [check_positive("a weight in class_weight", given.get(label, 1.0)) for label in known]
-    return np.array(each)[labels.codes]
-
-
-def sample_weights(given: Any, n: int) -> Array | None:
-    """Positive weights of mean 1; None if all are equal."""
-    if given is None:
-        return None
-    weights = check_target(given, n, "sample_weight")
-    if not (weights > 0).all():
-        raise ValueError(
-            f"sample_weight holds {weights.min():g}; give positive weights, and leave out the rows "
-            "that should not count."
-        )
-    return None if np.ptp(weights) == 0 else _of_mean_one(weights)
-
-
-def _of_mean_one(weights: Array) -> Array:
-    return np.asarray(weights / weights.mean())
+    return np.array(each)
 
 
 def _mean(A: Array) -> Array:

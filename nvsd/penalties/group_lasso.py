@@ -18,8 +18,9 @@ class GroupLasso(Penalty):
     Parameters
     ----------
     groups : sequence or mapping
-        One label per feature, or {group name: features}. Features are given by name or, as
-        integers, by position. Each feature is in exactly one group; groups need not be consecutive.
+        One label per feature, {group name: features}, {feature: group name}, or a Series of labels
+        by feature. Features are given by name or, as integers, by position. Each feature is in one
+        group at most, and one that a mapping does not name is a group of its own.
     weights : sequence or mapping, optional
         w >= 0, one per group in the order in which the groups first appear, or {group name: weight}
         for some groups; other groups are weighted by their size p_g, as in the paper.

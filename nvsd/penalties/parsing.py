@@ -16,7 +16,7 @@ from nvsd.data.names import find_column
 
 Array = NDArray[np.float64]
 Features = int | Iterable[object]
-Groups = Sequence[str | int] | Mapping[str, Sequence[str | int]]
+Groups = Sequence[str | int] | Mapping[str, Sequence[str | int]] | Mapping[str, str | int]
 Weights = Sequence[float] | Mapping[str, float]
 
 
@@ -37,8 +37,8 @@ def resolve_names(features: Features) -> list[str]:
     return names
 
 
-def assign_groups(groups: Groups, names: list[str]) -> list[str]:
-    """The group of each feature."""
+def assign_groups(groups: Any, names: list[str]) -> list[str]:
+    """The group of each feature; one that a mapping does not name is a group of its own."""
     if not isinstance(groups, Mapping):
         _match(groups, names, "group labels", "feature")
         return [str(label) for label in groups]
@@ -52,9 +52,11 @@ def assign_groups(groups: Groups, names: list[str]) -> list[str]:
     refuse(unknown, f"the features are {_listing(names)}, but the groups also name")
     shared = [feature for feature, of in owners.items() if len(of) > 1]
     refuse(shared, "each feature must be in one group only, but the groups overlap in")
-    missing = [feature for feature, of in owners.items() if not of]
-    refuse(missing, "each feature must be in a group, but the groups miss")
-    return [owners[name][0] for name in names]
+    alone = [name for name in names if not owners[name] and name in groups]
+    refuse(
+        alone, "features that are in no group are groups of their own, but other groups are called"
+    )
+    return [owners[name][0] if owners[name] else name for name in names]
 
 
 def resolve_weights(weights: Weights | None, names: list[str], default: Array, what: str) -> Array:
@@ -82,9 +84,12 @@ def checked_weights(weights: Any) -> Weights | None:
 def checked_groups(groups: Any) -> Groups:
     """Groups as a tuple of labels, or a dict {group: features}."""
     labels = _by_name(groups)
-    if labels is not groups:  # {feature: group}
+    if labels is not groups or _of_features(groups):  # {feature: group}
         groups = {
-            group: [str(f) for f in labels if labels[f] == group] for group in labels.values()
+            str(_key(group)): [
+                _key(f) if labels is groups else str(f) for f in labels if labels[f] == group
+            ]
+            for group in labels.values()
         }
     if not isinstance(groups, Mapping):
         return tuple(map(_key, listed(groups, "groups")))
@@ -119,6 +124,12 @@ def refuse(items: Sequence[object], reason: str) -> None:
     """Raise with the items, if there are any."""
     if items:
         raise ValueError(f"{reason} {_listing(items)}.")
+
+
+def _of_features(groups: Any) -> bool:
+    """Whether a mapping is {feature: group}: every value is one name, not a list of them."""
+    mapping = isinstance(groups, Mapping) and len(groups) > 0
+    return mapping and all(isinstance(value, str | Real) for value in groups.values())
 
 
 def _by_name(values: Any) -> Any:

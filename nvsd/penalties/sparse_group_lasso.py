@@ -31,7 +31,8 @@ def bind_groups(
 ) -> BoundPenalty:
     """rho times the norms of the features, 1 - rho times the weighted norms of the groups."""
     assigned = assign_groups(groups, names)
-    order = list(groups if isinstance(groups, Mapping) else dict.fromkeys(assigned))
+    named = groups if isinstance(groups, Mapping) else ()
+    order = list(dict.fromkeys([*map(str, named), *assigned]))
     number = {group: i for i, group in enumerate(order)}
     labels = np.array([number[group] for group in assigned])
     sizes = np.bincount(labels).astype(float)

@@ -13,13 +13,16 @@ from nvsd.plots.errors import plot_elimination, plot_error
 from nvsd.plots.fits import plot_predictions
 from nvsd.plots.importance import plot_importance
 from nvsd.plots.paths import plot_path, plot_support
+from nvsd.plots.shares import plot_effects, plot_interactions
 from nvsd.plots.stability import plot_stability
 
 __all__ = [
     "plot_effect",
+    "plot_effects",
     "plot_elimination",
     "plot_error",
     "plot_importance",
+    "plot_interactions",
     "plot_pair",
     "plot_path",
     "plot_predictions",

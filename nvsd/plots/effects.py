@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from nvsd.data.checks import check_points
 from nvsd.data.names import find_column, take_columns
+from nvsd.data.random import Rng, seed_of
 from nvsd.plots._draw import GREY, INK, PALETTE, Array, label, new_axes, tidy
 from nvsd.results.order import in_column_order
 
@@ -29,7 +30,8 @@ def plot_effect(
     derivative: bool = True,
     n_curves: int = 60,
     n_points: int = 50,
-    random_state: int = 0,
+    random_state: int | None = None,
+    rng: Rng = None,
     ax: Axes | None = None,
 ) -> Axes:
     """The effect of one input: f along it, one line for each of some samples, and their mean.
@@ -52,8 +54,10 @@ def plot_effect(
         Largest number of samples to draw and average.
     n_points : int
         Points on each line.
-    random_state : int
-        Seed for the choice of the samples.
+    random_state : int, optional
+        Seed for the choice of the samples; 0 by default.
+    rng : int or numpy Generator, optional
+        In place of random_state.
     ax : Axes, optional
 
     Returns
@@ -64,7 +68,7 @@ def plot_effect(
     function = as_function(model)
     points = function.points(X)
     a = function.index(feature)
-    rows = _some_rows(points, n_curves, random_state)
+    rows = _some_rows(points, n_curves, seed_of(random_state, rng))
     grid = _grid(points[:, a], n_points)
     lines = np.repeat(rows[:, None], len(grid), axis=1)
     lines[:, :, a] = grid
@@ -96,14 +100,15 @@ def plot_pair(
     *,
     n_rows: int = 60,
     n_points: int = 25,
-    random_state: int = 0,
+    random_state: int | None = None,
+    rng: Rng = None,
     ax: Axes | None = None,
 ) -> Axes:
     """The joint effect of two inputs, as contours of f averaged over some samples.
 
     Parameters
     ----------
-    model, X, random_state, ax
+    model, X, random_state, rng, ax
         As in `plot_effect`.
     features : two of str, int or float
         The inputs along the horizontal and the vertical axis.
@@ -125,7 +130,7 @@ def plot_pair(
     a, b = function.index(first), function.index(second)
     if a == b:
         raise ValueError(f"both features are {function.features[a]!r}; give two different inputs.")
-    rows = _some_rows(points, n_rows, random_state)
+    rows = _some_rows(points, n_rows, seed_of(random_state, rng))
     U, V = np.meshgrid(_grid(points[:, a], n_points), _grid(points[:, b], n_points))
     places = np.repeat(rows[:, None], U.size, axis=1)
     places[:, :, a], places[:, :, b] = U.ravel(), V.ravel()

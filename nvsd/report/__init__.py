@@ -1,4 +1,4 @@
-"""A path as one HTML file: no network, no framework, nothing to install."""
+"""A path, or a selection, as one HTML file: no network, no framework, nothing to install."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike
 from nvsd.files import write_text
 from nvsd.report.content import report_content
 from nvsd.report.page import page
+from nvsd.report.selection import selection_content
 
-__all__ = ["report_html", "write_report"]
+__all__ = ["report_html", "selection_html", "write_report", "write_selection_report"]
 
 
 def write_report(
@@ -71,3 +72,37 @@ def report_html(
     """The report as text; the arguments are those of `write_report`."""
     content = report_content(path, X=X, y=y, validation=validation, history=history)
     return page(content, title)
+
+
+def write_selection_report(
+    selection: Any,
+    out: str | os.PathLike[str],
+    *,
+    target: str = "y",
+    title: str | None = None,
+) -> Path:
+    """Write the report of a selection as one self-contained HTML file, completely or not at all.
+
+    Parameters
+    ----------
+    selection : Selection
+        The result of `nvsd.select` or `nvsd.load_selection`.
+    out : path
+        The file to write.
+    target : str
+        The name of y.
+    title : str, optional
+        Shown above the report and as the title of the window.
+
+    Returns
+    -------
+    Path
+        The file.
+    """
+    write_text(out, selection_html(selection, target=target, title=title))
+    return Path(out)
+
+
+def selection_html(selection: Any, *, target: str = "y", title: str | None = None) -> str:
+    """The report of a selection as text; the arguments are those of `write_selection_report`."""
+    return page(selection_content(selection, str(target)), title, "selection.html")

@@ -10,14 +10,20 @@ import re
 from importlib.resources import files
 from typing import Any
 
-SCRIPTS = ("svg.js", "words.js", "charts.js", "path.js", "script.js")
+# The scripts of each template, in this order.
+SCRIPTS = {
+    "template.html": (
+        "svg.js", "text.js", "table.js", "words.js", "charts.js", "path.js", "script.js"
+    ),
+    "selection.html": ("svg.js", "text.js", "table.js", "judged.js", "selection.js"),
+}  # fmt: skip
 TITLE = "NVSD report"
 
 
-def page(content: dict[str, Any], title: str | None = None) -> str:
+def page(content: dict[str, Any], title: str | None = None, template: str = "template.html") -> str:
     """The whole page; the only script and style that may run are those of this package."""
     style = _read("style.css")
-    script = '"use strict";\n(() => {\n' + "\n".join(map(_read, SCRIPTS)) + "})();\n"
+    script = '"use strict";\n(() => {\n' + "\n".join(map(_read, SCRIPTS[template])) + "})();\n"
     parts = {
         "title": html.escape(_printable(TITLE if title is None else str(title))),
         "policy": (
@@ -29,7 +35,7 @@ def page(content: dict[str, Any], title: str | None = None) -> str:
         "data": embed(content),
     }
     # One pass: inserted text is not searched for further marks.
-    return re.sub(r"\{\{(\w+)\}\}", lambda mark: parts[mark[1]], _read("template.html"))
+    return re.sub(r"\{\{(\w+)\}\}", lambda mark: parts[mark[1]], _read(template))
 
 
 def embed(content: object) -> str:

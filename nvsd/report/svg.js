@@ -161,3 +161,22 @@ function spread(places, distance, low, high) {
   }
   return moved;
 }
+
+function legend(place, entries, round) {
+  place.replaceChildren(
+    ...entries.map(([text, kind]) => make("span", { class: `key ${kind}${round ? " round" : ""}` }, text)),
+  );
+}
+
+// A scale for errors: logarithmic if they span a wide range.
+function errorScale(values, low, high, box) {
+  const least = Math.min(...values);
+  if (least > 0 && Math.max(...values) > 10 * least) {
+    const bottom = Math.max(low * 0.85, least / 2);
+    const scale = linear(Math.log10(bottom), Math.log10(high), box.bottom, box.top);
+    return [(v) => scale(Math.log10(Math.max(v, bottom))), logTicks(bottom, high, 5)];
+  }
+  const room = (high - low) * 0.06 || 0.5;
+  const bottom = Math.max(low - room, least >= 0 ? 0 : -Infinity);
+  return [linear(bottom, high + room, box.bottom, box.top), ticks(bottom, high + room, 5)];
+}

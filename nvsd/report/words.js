@@ -1,54 +1,16 @@
-// The data, what is chosen, and the sentences about it.
+// What is chosen on the page of a path, and the sentences about it.
 
-const data = JSON.parse(byId("data").textContent);
 const T = data.taus.length;
-const D = data.features.length;
 const state = { mu: data.start.mu, tau: data.start.tau, lit: null };
 const current = () => state.mu * T + state.tau;
 
-// Control characters and direction marks are removed from labels; many scripts need joiners.
-const odd = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
-
-function shorten(name, longest) {
-  const head = name.slice(0, 4 * longest + 400);
-  const text = [...head.replace(/\s+/g, " ").replace(odd, "\ufffd").trim()];
-  const tail = [...name.slice(-4 * longest).replace(/\s+/g, " ").replace(odd, "\ufffd").trim()];
-  if (!text.length) return "(blank)";
-  if (text.length <= longest && head === name) return text.join("");
-  const end = Math.floor(longest / 3);
-  return `${text.slice(0, longest - end - 1).join("")}…${tail.slice(-end).join("")}`;
-}
-
-// Names as labels; names that become equal when shortened get a number.
-function labels(names, longest) {
-  const texts = names.map((name) => shorten(name, longest));
-  const count = new Map();
-  texts.forEach((text) => count.set(text, (count.get(text) ?? 0) + 1));
-  return texts.map((text, i) => (count.get(text) > 1 ? `${text} #${i + 1}` : text));
-}
-
-const names = labels(data.features, 28);
-const briefNames = labels(data.features, 20);
-const groupNames = data.groups ? labels(data.groups, 28) : null;
-const target = shorten(data.target, 60);
 const colour = (a) => (data.colours[a] < 0 ? "cx" : `c${data.colours[a]}`);
 const norm = (a) => data.norms[current()][a];
 const isOn = (a) => data.support[current()][a] === "1";
 const byNorm = (list) => list.sort((a, b) => norm(b) - norm(a) || a - b);
 const selected = () => byNorm([...Array(D).keys()].filter(isOn));
-const everyInput = [...Array(D).keys()];
-const plural = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
 const tauText = (tau = data.taus[state.tau]) => number(tau);
 const muText = () => (data.mus ? `, μ = ${number(data.mus[state.mu])}` : "");
-
-const clip = (name) => (name.length > 600 ? `${name.slice(0, 600)}…` : name);
-
-// [a, b, c] as "a, b and c", with nodes for the names.
-function listed(nodes) {
-  return nodes.flatMap((node, i) =>
-    i === 0 ? [node] : [i === nodes.length - 1 ? " and " : ", ", node],
-  );
-}
 
 const named = (a) => make("b", { class: colour(a), title: clip(data.features[a]) }, shorten(names[a], 40));
 
@@ -92,13 +54,6 @@ function groupPart(on) {
   if (!data.groups) return "";
   const used = new Set(on.map((a) => data.groupOf[a])).size;
   return used === data.groups.length ? "" : ` in ${used} of ${data.groups.length} groups`;
-}
-
-// R², with a third decimal where two would round to one.
-function share(value) {
-  if (Math.abs(value) >= 10) return number(value, 2);
-  const text = value.toFixed(value > 0.99 ? 3 : 2);
-  return Number(text) === 0 ? "0.00" : text.replace("-", "−");
 }
 
 function facts() {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nvsd.representations.base import Problem, Representation
-from nvsd.representations.costs import choose, refuse_long_path
+from nvsd.representations.costs import choose, predicted_seconds, refuse_long_path
 from nvsd.representations.derivative import DerivativeSpace
 from nvsd.representations.factor import FactorSpace
 from nvsd.representations.feature_space import FeatureSpace, SummedSpace
@@ -26,5 +26,6 @@ __all__ = [
     "Request",
     "SummedSpace",
     "choose",
+    "predicted_seconds",
     "refuse_long_path",
 ]

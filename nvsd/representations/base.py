@@ -16,7 +16,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,7 @@ from nvsd.linalg import ShiftedSystem
 from nvsd.losses import LossTerm, QuadraticLoss
 from nvsd.penalties import BoundPenalty, block_norms
 from nvsd.representations.request import Cost, Request, refuse_common
+from nvsd.representations.returned import Back, Solution
 from nvsd.representations.splitting import Curves, Splitting
 from nvsd.tolerances import FLAT_POINT
 
@@ -60,6 +61,8 @@ class Representation(ABC):
         Whether S1 has a factorisation, for which the option s1 chooses the method.
     splits : bool
         Whether it has a `splitting`, which losses need that are not quadratic.
+    dual_coefficients : bool
+        Whether α and β are those of θ(u), so that rounding alone can put f and θ apart.
     shape : (int, int)
         d blocks of derivatives and the rows in each.
     system : ShiftedSystem
@@ -74,6 +77,7 @@ class Representation(ABC):
     reads_rows: ClassVar[bool] = False
     factorises: ClassVar[bool] = True
     splits: ClassVar[bool] = False
+    dual_coefficients: ClassVar[bool] = False
     details: Mapping[str, int] = MappingProxyType({})
     n: int
     nu: float
@@ -171,15 +175,6 @@ class Representation(ABC):
         None if no y was summed.
         """
         return None
-
-
-class Solution(NamedTuple):
-    """What the result reports for each θ: parts of the objective, f, and its coefficients."""
-
-    loss: Array
-    rkhs_norm: Array
-    fitted: Array | None
-    coefficients: dict[str, Array]
 
 
 class Problem(ABC):
@@ -285,6 +280,16 @@ class Problem(ABC):
         Its coefficients are alpha (k, n) and beta (k, d, n), and/or theta (k, r). U holds the
         multipliers κ(Zθ − v) of S1, with which θ = θ(u).
         """
+
+    def measured(self, f: Array, norm: Array, coefficients: dict[str, Array]) -> Solution:
+        """The same for values f at the samples (k, n) and ‖f‖² of the coefficients."""
+        assert self.y is not None
+        loss = self.representation.loss.of_residuals(self.y - f)
+        return Solution(loss, norm, f, coefficients)
+
+    def returned(self, C: Array, found: Solution) -> Back:
+        """What the coefficients say, where they are those of features."""
+        return Back(self.derivatives(C), np.zeros(len(C)), found.rkhs_norm)
 
 
 def kinds() -> dict[str, type[Representation]]:

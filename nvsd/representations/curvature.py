@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh, lapack
 
-from nvsd.linalg import cholesky, gram, mirror
+from nvsd.linalg import cholesky, gram, mirror, safe_threads, triangular_inverse
 
 Array = NDArray[np.float64]
 
@@ -21,16 +21,18 @@ def row_sum_norm(M: Array) -> float:
 def largest_eigenvalue(M: Array) -> float:
     """Of a symmetric matrix."""
     last = len(M) - 1
-    found = eigh(M, eigvals_only=True, subset_by_index=(last, last), check_finite=False)
+    with safe_threads(len(M)):
+        found = eigh(M, eigvals_only=True, subset_by_index=(last, last), check_finite=False)
     return float(found[0])
 
 
 def block_ranges(H: Array, d: int) -> tuple[Array, Array]:
     """The least and the largest eigenvalue of each of the d diagonal blocks of equal order."""
-    found = [
-        eigh(H[rows, rows], eigvals_only=True, driver="evd", check_finite=False)[[0, -1]]
-        for rows in _blocks(H, d)
-    ]
+    with safe_threads(len(H) // d):
+        found = [
+            eigh(H[rows, rows], eigvals_only=True, driver="evd", check_finite=False)[[0, -1]]
+            for rows in _blocks(H, d)
+        ]
     least, largest = np.transpose(found)
     return least, largest
 
@@ -50,7 +52,7 @@ def inverse_block_norms(H: Array, d: int, error: float) -> Array:
         factor = cholesky(M, repair=False)
     except np.linalg.LinAlgError:
         return np.full(d, np.inf)
-    C, info = lapack.dtrtri(factor, lower=1, overwrite_c=1)
+    C, info = triangular_inverse(factor)
     return np.full(d, np.inf) if info else _norms_of_inverse(C, d)
 
 
@@ -82,7 +84,8 @@ def _norms_of_inverse(C: Array, d: int) -> Array:
 
 def inverse_of(factor: Array) -> Array:
     """A⁻¹ from its Cholesky factor."""
-    lower, _ = lapack.dpotri(factor, lower=1)
+    with safe_threads(len(factor)):
+        lower, _ = lapack.dpotri(factor, lower=1)
     inverse = np.asarray(lower).T
     mirror(inverse)
     return inverse

@@ -20,12 +20,7 @@ from nvsd.linalg import (
     product,
     shifted_system,
 )
-from nvsd.representations.base import (
-    FLAT_KAPPA,
-    Problem,
-    Representation,
-    Solution,
-)
+from nvsd.representations.base import FLAT_KAPPA, Problem, Representation
 from nvsd.representations.curvature import (
     block_ranges,
     inverse_block_norms,
@@ -34,6 +29,7 @@ from nvsd.representations.curvature import (
     shifted_inverse_block_norms,
 )
 from nvsd.representations.request import VECTORS, Cost, Request, refuse_blocks
+from nvsd.representations.returned import Solution
 from nvsd.representations.splitting import Image, Splitting
 from nvsd.tolerances import EPS, JITTERS, ROUNDED_SUMS
 
@@ -48,6 +44,7 @@ class DerivativeSpace(Representation):
     kind = "derivative"
     on_samples = True
     splits = True
+    dual_coefficients = True
     _K: Array | None = None  # kept if S2 takes the loss
 
     def __init__(self, request: Request) -> None:

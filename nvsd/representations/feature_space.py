@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from nvsd.data.checks import refuse_rounding
 from nvsd.data.sums import Basis, Moments
 from nvsd.linalg import cholesky, cholesky_solve, gram, half_solve, product, shifted_system
-from nvsd.representations.base import Problem, Representation, Solution
+from nvsd.representations.base import Problem, Representation
 from nvsd.representations.curvature import (
     inverse_block_norms,
     inverse_of,
@@ -25,6 +25,7 @@ from nvsd.representations.curvature import (
 )
 from nvsd.representations.maps import DerivativeMap
 from nvsd.representations.request import Request
+from nvsd.representations.returned import Back, Solution
 from nvsd.representations.splitting import Image, Splitting
 from nvsd.tolerances import EPS, LARGEST_ROUNDING, MEAN_ROUNDING, ROUNDED_SUMS, SINGULAR, TINY
 
@@ -140,6 +141,23 @@ class FeatureSpace(Representation):
         """Coefficients of f at the samples, if θ can be written so; otherwise θ itself."""
         return {"theta": theta}
 
+    def returned(self, theta: Array, found: Solution) -> Back:
+        """What is returned is θ itself, but A has the rounding errors of its sums.
+
+        An entry of A errs by no more than a few eps of the roots of its two diagonal entries.
+        """
+        roots = np.sqrt(self.A.diagonal())
+        gradient = ROUNDED_SUMS * EPS * float(np.linalg.norm(roots)) * (np.abs(theta) @ roots)
+        norm = np.einsum("kp,kp->k", theta, theta)
+        return Back(self.Z.forward(theta), gradient * np.sqrt(0.5 / self._least), norm)
+
+    @cached_property
+    def _least(self) -> float:
+        """A lower bound of the least eigenvalue of A."""
+        if 2.0 * self.nu > SINGULAR * float(np.trace(self.A)):
+            return 2.0 * self.nu
+        return 1.0 / float(np.trace(inverse_of(self.A_factor)))
+
 
 class SummedSpace(FeatureSpace):
     """Explicit features, keeping only sums over the rows; the rows come from any source.
@@ -179,6 +197,12 @@ class SummedSpace(FeatureSpace):
         rows = self.rows.with_target(y)
         moments = rows.total(partial(Moments.of, self.basis, gram=False))
         return moments.from_origin(0.0)[0]
+
+    def returned(self, theta: Array, found: Solution) -> Back:
+        """The loss comes from the sums too, as a difference of larger terms."""
+        size = np.abs(theta) @ np.sqrt(self.A.diagonal())
+        error = ROUNDED_SUMS * EPS * size**2
+        return super().returned(theta, found)._replace(error=error)
 
     def evaluate(self, theta: Array) -> Array | None:
         """None: the samples were not kept."""
@@ -228,6 +252,10 @@ class FeatureProblem(Problem):
         residual = self.y - fitted
         loss = rep.loss.of_residuals(residual)
         return Solution(loss, norm, fitted, rep.represent(C, residual, U))
+
+    def returned(self, C: Array, found: Solution) -> Back:
+        """As the representation knows."""
+        return self.representation.returned(C, found)
 
 
 class FeatureSplitting(Splitting):

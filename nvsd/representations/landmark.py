@@ -23,11 +23,12 @@ from nvsd.data.checks import Index
 from nvsd.data.landmarks import Landmarks
 from nvsd.data.sums import Moments
 from nvsd.kernels import Kernel, blocks
-from nvsd.linalg import pivoted_cholesky
+from nvsd.linalg import pivoted_cholesky, product
 from nvsd.representations.base import Representation
 from nvsd.representations.feature_space import SummedSpace
 from nvsd.representations.maps import DenseMap
 from nvsd.representations.request import Cost, Request
+from nvsd.representations.returned import Back, Solution
 
 Array = NDArray[np.float64]
 
@@ -134,6 +135,24 @@ class LandmarkSpace(SummedSpace):
             _, slopes = self.evaluate_stored(found, self.basis.kernel, points.held_out, True)
             found["derivative_norm_held_out"] = np.sqrt(np.mean(slopes**2, axis=-1))
         return found
+
+    def returned(self, theta: Array, found: Solution) -> Back:
+        """From ω: on landmarks that are nearly dependent, it loses digits of θ.
+
+        The values of f are compared on the landmarks and the rows that were held out.
+        """
+        back = super().returned(theta, found)
+        points, kernel, stored = self.landmarks, self.basis.kernel, found.coefficients
+        _, slopes = self.evaluate_stored(stored, kernel, points.derivatives, True)
+        rows = np.concatenate([points.values, points.derivatives, points.held_out])
+        f, _ = self.evaluate_stored(stored, kernel, rows, False)
+        off = np.mean((f - product(theta, self.basis.features(rows).T)) ** 2, axis=1)
+        m = len(points.values)
+        at_landmarks = np.concatenate([f[:, :m], slopes.reshape(len(f), -1)], axis=1)
+        norm = np.einsum("kp,kp->k", stored["theta"], at_landmarks)
+        z = slopes / np.sqrt(slopes.shape[2])
+        apart = back.apart + np.sqrt(0.5 * self.loss.curvature * off)
+        return Back(z, apart, norm, back.error)
 
     @staticmethod
     def evaluate_stored(

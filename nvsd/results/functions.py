@@ -3,21 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
 from nvsd.data.checks import check_points
-from nvsd.data.names import take_columns
+from nvsd.data.columns import Columns
+from nvsd.data.names import row_labels, take_columns
+from nvsd.data.scaling import centred
 from nvsd.representations.base import kinds
 from nvsd.results.order import in_schema_order
-from nvsd.results.schema import NEEDED, PATH, classes_of, features_of, kernel_of, loss_of, text
+from nvsd.results.schema import (
+    NEEDED,
+    PATH,
+    classes_of,
+    features_of,
+    kernel_of,
+    loss_of,
+    text,
+)
 from nvsd.ridge import dense
 from nvsd.tolerances import TINY
 
 Array = NDArray[np.float64]
+
+
+def columns_of(dataset: xr.Dataset) -> Columns:
+    """How the columns of a table become inputs of the Dataset."""
+    stored = dataset.attrs.get("columns")
+    return Columns.of_numbers(features_of(dataset)) if stored is None else Columns.from_json(stored)
 
 
 class StoredFunctions:
@@ -38,10 +56,11 @@ class StoredFunctions:
         Returns
         -------
         DataArray
-            Dimensions of the path (tau, and mu if there are several) and sample.
+            Dimensions of the path (tau, and mu if there are several) and sample. The labels of the
+            rows of X_new, if it has any, are those of the samples.
         """
         f, _ = self._evaluate(self._scaled(X_new), gradient=False)
-        return self._wrap("prediction", self._with_constant(f), ("sample",))
+        return self._wrap("prediction", self._with_constant(f), ("sample",), row_labels(X_new))
 
     def probability(self, X_new: ArrayLike) -> xr.DataArray:
         """The probability of each class at new points, if the loss is of classes.
@@ -83,7 +102,7 @@ class StoredFunctions:
         """
         _, gradient = self._evaluate(self._scaled(X_new), gradient=True)
         scale = self._dataset["x_scale"].values[:, None]
-        return self._wrap("gradient", gradient / scale, ("feature", "sample"))
+        return self._wrap("gradient", gradient / scale, ("feature", "sample"), row_labels(X_new))
 
     def derivative_norm(self, X_new: ArrayLike) -> xr.DataArray:
         """‖∂_a f‖ over other points, comparable with the Dataset's own `derivative_norm`.
@@ -98,6 +117,10 @@ class StoredFunctions:
     def points(self, X: ArrayLike) -> Array:
         """New points, checked, with the inputs in the order of the path."""
         self._check_one_path()
+        if "columns" in self._dataset.attrs:
+            points = columns_of(self._dataset).encode(X)
+            self._check_inputs(points.shape[1])
+            return points
         points = check_points(take_columns(X, self._features))
         self._check_inputs(points.shape[1])
         return points
@@ -105,7 +128,7 @@ class StoredFunctions:
     def _scaled(self, X: ArrayLike) -> Array:
         """Points as the kernel sees them."""
         points, data = self.points(X), self._dataset
-        return np.asarray((points - data["x_mean"].values) / data["x_scale"].values)
+        return centred(points, data["x_mean"].values, data["x_scale"].values)
 
     def _check_inputs(self, columns: int) -> None:
         if columns != (inputs := len(self._features)):
@@ -167,11 +190,17 @@ class StoredFunctions:
         held = (("value_points", "landmarks"), ("theta", "monomial"), ("beta", "derivative"))
         return next((kind for name, kind in held if name in self._dataset), dense.KIND)
 
-    def _wrap(self, name: str, values: Array, dims: tuple[str, ...]) -> xr.DataArray:
-        """Give the result the dimensions and coordinates of the path."""
+    def _wrap(
+        self, name: str, values: Array, dims: tuple[str, ...], rows: pd.Index | None = None
+    ) -> xr.DataArray:
+        """Give the result the dimensions and coordinates of the path, and the labels of rows."""
         leading = self._leading
         shape = tuple(self._dataset.sizes[dim] for dim in leading)
-        coords = {dim: self._dataset[dim] for dim in (*leading, *dims) if dim != "sample"}
+        coords: dict[str, Any] = {
+            dim: self._dataset[dim] for dim in (*leading, *dims) if dim != "sample"
+        }
+        if rows is not None and not rows.equals(pd.RangeIndex(len(rows))):
+            coords["sample"] = rows.to_flat_index() if rows.nlevels > 1 else rows.to_numpy()
         return xr.DataArray(
             values.reshape(*shape, *values.shape[1:]),
             dims=(*leading, *dims),

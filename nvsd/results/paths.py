@@ -13,7 +13,7 @@ from nvsd.penalties import BoundPenalty, Penalty, block_norms
 from nvsd.prepared import Prepared
 from nvsd.representations import Problem
 from nvsd.results.schema import PATH, SHARED, library_version, name_loss, status_attrs, text
-from nvsd.solvers import Points, Trace, norm_intervals
+from nvsd.solvers import Points, Returned, Trace, norm_intervals
 from nvsd.tolerances import ZERO_NORM
 
 Array = NDArray[np.float64]
@@ -35,6 +35,7 @@ def path_dataset(
     prepared: Prepared,
     problem: Problem,
     points: Points,
+    found: Returned,
     penalty: Penalty,
     bound: BoundPenalty,
     trace: Trace | None,
@@ -43,7 +44,7 @@ def path_dataset(
 ) -> xr.Dataset:
     """The result of one path."""
     n, features = int(problem.representation.n), prepared.features
-    data = _variables(prepared, problem, points, bound, y_mean)
+    data = _variables(prepared, problem, found, bound, y_mean)
     coords: dict[str, Any] = {
         "tau": points.tau,
         "feature": text(features),
@@ -78,11 +79,11 @@ def path_dataset(
 
 
 def _variables(
-    prepared: Prepared, problem: Problem, points: Points, bound: BoundPenalty, y_mean: float
+    prepared: Prepared, problem: Problem, returned: Returned, bound: BoundPenalty, y_mean: float
 ) -> dict[str, Any]:
+    points, found = returned.points, returned.solution
     support = split_norms(problem, points) > 0
-    found = problem.solution(points.C, points.multiplier)
-    norms = block_norms(problem.inputs(problem.derivatives(points.C)))
+    norms = block_norms(problem.inputs(returned.z))
     J = bound.value(norms)
     data: dict[str, Any] = {
         **_norms(problem, points, bound, norms),

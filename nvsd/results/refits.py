@@ -8,6 +8,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from nvsd.data.weights import mean
 from nvsd.kernels import Kernel
 from nvsd.losses import LossTerm
 from nvsd.results.schema import REFIT, library_version, name_loss, text
@@ -30,7 +31,9 @@ def ridge_dataset(
     }
     if target is not None:
         fitted = np.array([fit.fitted(target)[0] for fit in fits])
-        data |= {"loss": fits[0].loss.value(target, fitted), "fitted": fitted}
+        weights, losses = fits[0].weights, fits[0].loss.pointwise(target, fitted)
+        loss = fits[0].loss.value(target, fitted) if weights is None else mean(losses.T, weights)
+        data |= {"loss": loss, "fitted": fitted}
     return _of_path(path, data, points, fits[0].mean)
 
 

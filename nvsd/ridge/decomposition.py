@@ -94,11 +94,12 @@ def by_factors(alpha: Array, z: list[Array], q: int) -> tuple[Array, Array]:
 
 
 def _others(m: Array, left_out: tuple[int, ...], most: int) -> Array:
-    """Σ_{s≤most} e_s of the m of all other inputs, (n,)."""
+    """Σ_{s≤most} e_s of the m of all other inputs, which are along the first axis."""
     kept = np.delete(m, left_out, axis=0)
     if most >= len(kept):  # all orders: Π(1 + m), where the sum would cancel
         return np.asarray(np.prod(1 + kept, axis=0))
-    return np.asarray(sum(elementary(kept[:, None], most, (1, m.shape[1])))[0])  # type: ignore[index]
+    e = elementary(kept.reshape(len(kept), 1, -1), most, (1, m[0].size))
+    return np.asarray(np.sum(e, axis=0).reshape(m.shape[1:]))
 
 
 def by_draws(fit: RidgeFit, rows: Array) -> tuple[Array, Array]:
@@ -129,14 +130,27 @@ def _mean_over_others(fit: RidgeFit, P: Array) -> Array:
 
 
 def mixed_norms(fit: RidgeFit, rows: Array) -> Array:
-    """‖∂_a ∂_b f‖ over rows, (s, s), by central differences of the gradient."""
+    """‖∂_a ∂_b f‖ over rows, (s, s), for a ≠ b; the diagonal is 0.
+
+    With factors ∂_a∂_b f = Σ_j α_j ∂_a z_a ∂_b z_b Σ_{s<q−1} e_s(z without a and b); otherwise they
+    are central differences of the gradient.
+    """
     s = rows.shape[1]
     H = np.zeros((s, s))
+    steps = [fit.kernel.factors(rows + shift, fit.X) for shift in (0.0, STEP, -STEP)]
+    known = [np.array(each[0]) for each in steps if each is not None]
+    if steps[0] is not None:
+        q, slopes = steps[0][1], (known[1] - known[2]) / (2 * STEP)
+        for a, b in combinations(range(s), 2) if q > 1 else ():
+            bend = (slopes[a] * slopes[b] * _others(known[0], (a, b), q - 2)) @ fit.alpha.T
+            H[a, b] = H[b, a] = np.sqrt(np.mean(np.sum(bend**2, axis=1)))
+        return H
     for a in range(s):
         step = np.zeros(s)
         step[a] = STEP
         up, down = (_gradient(fit, rows + sign * step) for sign in (1, -1))
         H[a] = np.sqrt(np.mean(np.sum(((up - down) / (2 * STEP)) ** 2, axis=0), axis=1))
+    np.fill_diagonal(H, 0.0)
     return np.asarray((H + H.T) / 2)
 
 

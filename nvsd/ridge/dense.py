@@ -3,6 +3,8 @@
     minimise (1/n) Σ_i ℓ(y_i, f(x_i)) + ν ‖f‖²,   f = Σ_j α_j k(x_j, ·),   (K + shift I) α = y
 
 with a quadratic loss ℓ. For the squared loss, shift = nν. One eigendecomposition of K serves all ν.
+With weights w of the rows, (1/Σw) Σ_i w_i ℓ(y_i, f(x_i)), it is the same problem in √w times K, y
+and α.
 """
 
 from __future__ import annotations
@@ -12,11 +14,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import eigh
 
 from nvsd import machine
 from nvsd.kernels import Kernel, blocks
-from nvsd.linalg import cholesky, cholesky_solve, product
+from nvsd.linalg import cholesky, cholesky_solve, product, symmetric_eigen
 from nvsd.losses import SQUARED, QuadraticLoss
 from nvsd.tolerances import EPS, TINY
 
@@ -44,6 +45,8 @@ class RidgeFit:
         Coefficients, one row per ν.
     mean : float
         Mean of y, which predictions add back.
+    weights : (n,) array or None
+        Of the samples, if they differ.
     """
 
     kernel: Kernel
@@ -53,6 +56,7 @@ class RidgeFit:
     alpha: Array
     mean: float
     loss: QuadraticLoss = SQUARED
+    weights: Array | None = None
 
     def predict(self, X_new: Array) -> Array:
         """f at new points, (k, m)."""
@@ -70,11 +74,12 @@ class RidgeFit:
         return gradient
 
     def fitted(self, y: Array) -> Array:
-        """f at the samples, (k, n), if it was fitted to y: the residuals are shift times α."""
+        """f at the samples, (k, n), if it was fitted to y: the residuals are shift times α / w."""
         if not self.features.any():
             return np.full((len(self.nus), len(y)), self.mean)
         shifts = np.array([self.loss.shift(len(y), nu) for nu in self.nus])
-        return y - shifts[:, None] * self.alpha
+        alpha = self.alpha if self.weights is None else self.alpha / self.weights
+        return np.asarray(y - shifts[:, None] * alpha)
 
     def at(self, index: int) -> RidgeFit:
         """The fit for one of the ν."""
@@ -96,6 +101,7 @@ def fit_ridge(
     nus: ArrayLike,
     features: Mask | None = None,
     loss: QuadraticLoss | None = None,
+    weights: Array | None = None,
 ) -> RidgeFit:
     """Kernel ridge with the kernel restricted to some inputs, for all ν at once.
 
@@ -112,18 +118,22 @@ def fit_ridge(
         The inputs to use; all by default.
     loss : QuadraticLoss, optional
         The squared loss by default.
+    weights : (n,) array, optional
+        Of the samples: positive, with mean 1.
     """
     loss = SQUARED if loss is None else loss
     nus = np.atleast_1d(np.asarray(nus, dtype=float))
     target = np.asarray(y, dtype=float)
-    mean = loss.origin(target)
+    mean = loss.origin(target, weights)
     restricted, inner, chosen = restrict(kernel, X, features)
     if not chosen.any():
         alpha = np.zeros((len(nus), len(X)))
     else:
         shifts = np.array([loss.shift(len(X), nu) for nu in nus])
-        alpha = ridge_coefficients(blocks.K(restricted, inner), target - mean, shifts)
-    return RidgeFit(restricted, inner, chosen, nus, alpha, mean, loss)
+        K, s = blocks.K(restricted, inner), np.sqrt(1.0 if weights is None else weights)
+        K = K if weights is None else K * np.outer(s, s)
+        alpha = s * ridge_coefficients(K, s * (target - mean), shifts)
+    return RidgeFit(restricted, inner, chosen, nus, alpha, mean, loss, weights)
 
 
 def restrict(kernel: Kernel, X: Array, features: Mask | None) -> tuple[Kernel, Array, Mask]:
@@ -135,7 +145,7 @@ def restrict(kernel: Kernel, X: Array, features: Mask | None) -> tuple[Kernel, A
 
 def ridge_coefficients(K: Array, y: Array, shifts: Array) -> Array:
     """α of (K + shift I) α = y for every shift, (k, n)."""
-    eigenvalues, V = eigh(K, driver="evd", check_finite=False)
+    eigenvalues, V = symmetric_eigen(K)
     shifted = np.maximum(eigenvalues, 0.0) + shifts[:, None]
     # With ν = 0 the directions that K does not reach get the least-norm solution.
     floor = len(y) * EPS * max(float(eigenvalues[-1]), TINY)

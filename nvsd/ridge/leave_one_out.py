@@ -3,18 +3,22 @@
     f = mean + Kα,    S = K + λI,    P = S⁻¹ − S⁻¹11ᵀS⁻¹ / (1ᵀS⁻¹1)
     α = Py,           leave-one-out error e_i = (Py)_i / P_ii
 
-λ is a share of the mean diagonal of K.
+λ is a share of the mean diagonal of K. With weights w of the rows and s = √w, all this holds for
+the rows times s: sKs, sy and s take the places of K, y and 1. Then α is what was found times s, and
+e is what was found divided by s.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cholesky, eigh, lapack, solve_triangular
+from scipy.linalg import cholesky, lapack, solve_triangular
 
+from nvsd.data.weights import deviation, mean
+from nvsd.linalg import safe_threads, symmetric_eigen
 from nvsd.tolerances import TINY
 
 Array = NDArray[Any]  # in single precision if K is
@@ -36,17 +40,25 @@ SINGLE = (lapack.spotrf, lapack.strtri)
 
 @dataclass(frozen=True, eq=False)
 class LooFit:
-    """One fit: α, the mean, λ, and the leave-one-out errors."""
+    """One fit: α, the mean, λ, the leave-one-out errors, and the weights of the rows if unequal."""
 
     alpha: Array
     mean: float
     lam: float
     errors: Array
+    weights: Array | None = None
 
     @property
     def error(self) -> float:
         """Mean squared leave-one-out error."""
-        return float(np.mean(np.square(self.errors)))
+        return float(mean(np.square(self.errors), self.weights))
+
+    @classmethod
+    def of_mean(cls, y: Array, size: int, lam: float, weights: Array | None = None) -> LooFit:
+        """The fit without f, with `size` zeros as α."""
+        n, origin = len(y), float(mean(y, weights))
+        rest = max(n - 1, 1) if weights is None else n - weights
+        return cls(np.zeros(size), origin, lam, (y - origin) * (n / rest), weights)
 
 
 def inverse_factor(S: Array) -> Array | None:
@@ -64,9 +76,10 @@ def inverse_factor(S: Array) -> Array | None:
 
     def fill(S: Array, J: Array) -> bool:
         if len(S) <= LEAF:
-            factor, info = potrf(S, lower=1, clean=1)
-            if info == 0:
-                J[...] = trtri(factor, lower=1)[0]
+            with safe_threads(len(S)):
+                factor, info = potrf(S, lower=1, clean=1)
+                if info == 0:
+                    J[...] = trtri(factor, lower=1)[0]
             return bool(info == 0)
         h = len(S) // 2
         if not fill(S[:h, :h], J[:h, :h]):
@@ -80,38 +93,50 @@ def inverse_factor(S: Array) -> Array | None:
     return J if fill(S, J) else None
 
 
-def loo_ridge(K: Array, y: Array, lam: float) -> LooFit:
-    """The fit for one λ; errors are infinite if K + λI is not positive definite, up to rounding."""
+def loo_ridge(K: Array, y: Array, lam: float, weights: Array | None = None) -> LooFit:
+    """The fit for one λ; errors are infinite if K + λI is not positive definite, up to rounding.
+
+    Parameters
+    ----------
+    weights : (n,) array, optional
+        Positive, with mean 1.
+    """
     n = len(y)
-    unit = float(np.trace(K)) / n
+    s = None if weights is None else np.sqrt(weights)
+    S = K.copy() if s is None else K * np.outer(s, s).astype(K.dtype)
+    unit = float(np.trace(S)) / n
     if unit <= TINY:  # no input varies: f is the mean, whose leave-one-out errors are known
-        return LooFit(np.zeros(n), float(y.mean()), lam, (y - y.mean()) * (n / max(n - 1, 1)))
-    S = K.copy()
+        return LooFit.of_mean(y, n, lam, weights)
     S[np.diag_indices(n)] += lam * unit
     J = inverse_factor(S)
     if J is None:
-        return LooFit(np.zeros(n), float(y.mean()), lam, np.full(n, np.inf))
+        return replace(LooFit.of_mean(y, n, lam, weights), errors=np.full(n, np.inf))
     # A mean far from 0 would cost digits, and single precision has a small range.
-    centre, spread = float(y.mean()), max(float(y.std()), TINY)
-    target = np.column_stack([(y - centre) / spread, np.ones(n)]).astype(J.dtype)
+    centre, spread = float(mean(y, weights)), max(float(deviation(y, weights)), TINY)
+    target = np.column_stack([(y - centre) / spread, np.ones(n)])
+    target = (target if s is None else target * s[:, None]).astype(J.dtype)
     v, u = (J.T @ (J @ target)).T
     diagonal = np.einsum("ij,ij->j", J, J)
-    total = u.sum()
-    mean = v.sum() / total
-    alpha = v - u * mean
+    total = u.sum() if s is None else u @ target[:, 1]
+    origin = (v.sum() if s is None else v @ target[:, 1]) / total
+    alpha = v - u * origin
     errors = alpha / np.maximum(diagonal - u * u / total, np.finfo(K.dtype).tiny)
     alpha, errors = spread * alpha.astype(float), spread * errors.astype(float)
-    return LooFit(alpha, centre + spread * float(mean), lam, errors)
+    if s is not None:
+        alpha, errors = alpha * s, errors / s
+    return LooFit(alpha, centre + spread * float(origin), lam, errors, weights)
 
 
-def best_loo_ridge(K: Array, y: Array, last: float | None = None) -> LooFit:
+def best_loo_ridge(
+    K: Array, y: Array, last: float | None = None, weights: Array | None = None
+) -> LooFit:
     """The fit whose λ has the least leave-one-out error, near the last λ or on a coarse grid."""
     lowest = LOWEST_SINGLE if K.dtype == np.float32 else LOWEST
     seen: dict[int, LooFit] = {}
 
     def at(step: int) -> LooFit:
         if step not in seen:
-            seen[step] = loo_ridge(K, y, 10.0 ** (step / 2))
+            seen[step] = loo_ridge(K, y, 10.0 ** (step / 2), weights)
         return seen[step]
 
     bottom, top = round(2 * np.log10(lowest)), round(2 * np.log10(HIGHEST))
@@ -134,17 +159,19 @@ def best_loo_ridge(K: Array, y: Array, last: float | None = None) -> LooFit:
     return at(best)
 
 
-def quick_loo_ridge(K: Array, y: Array, last: float | None = None) -> LooFit:
+def quick_loo_ridge(
+    K: Array, y: Array, last: float | None = None, weights: Array | None = None
+) -> LooFit:
     """The same in single precision, which is twice as fast, unless λ becomes too small for it."""
     if last is None or last > LOWEST_SINGLE:
-        fit = best_loo_ridge(K.astype(np.float32), y, last)
+        fit = best_loo_ridge(K.astype(np.float32), y, last, weights)
         if fit.lam > LOWEST_SINGLE and np.isfinite(fit.error):
             return fit
         last = fit.lam
-    return best_loo_ridge(K, y, last)
+    return best_loo_ridge(K, y, last, weights)
 
 
-def nystrom_loo_ridge(C: Array, W: Array, y: Array) -> LooFit:
+def nystrom_loo_ridge(C: Array, W: Array, y: Array, weights: Array | None = None) -> LooFit:
     """Kernel ridge with kernel sections at m landmarks, and its exact leave-one-out errors.
 
     With W = RRᵀ and Φ = CR⁻ᵀ this is ridge regression on the features Φ with an unpenalised mean.
@@ -156,28 +183,35 @@ def nystrom_loo_ridge(C: Array, W: Array, y: Array) -> LooFit:
         The kernel between rows and landmarks.
     W : (m, m) array
         The kernel between landmarks.
+    weights : (n,) array, optional
+        Positive, with mean 1.
     """
     n, m = C.shape
     unit = float(np.trace(W)) / m
     if unit <= TINY:
-        return LooFit(np.zeros(m), float(y.mean()), 1.0, (y - y.mean()) * (n / max(n - 1, 1)))
+        return LooFit.of_mean(y, m, 1.0, weights)
     floor = RIDGE_OF_LANDMARKS[C.dtype == np.float32] * unit
-    R = cholesky(W.astype(float) + floor * np.eye(m), lower=True, check_finite=False)
+    with safe_threads(m):
+        R = cholesky(W.astype(float) + floor * np.eye(m), lower=True, check_finite=False)
     whiten = solve_triangular(R, np.eye(m), lower=True, check_finite=False).T
     Phi = C @ whiten.astype(C.dtype)
-    centre, origin = Phi.mean(axis=0, dtype=float), float(y.mean())
+    s = np.ones(1) if weights is None else np.sqrt(weights)
+    centre = np.square(s) @ Phi / n if weights is not None else Phi.mean(axis=0, dtype=float)
+    origin = float(mean(y, weights))
     Phi -= centre.astype(C.dtype)
-    values, V = eigh((Phi.T @ Phi).astype(float), driver="evd", check_finite=False)
+    Phi *= s[:, None].astype(C.dtype)
+    target = s * (y - origin)
+    values, V = symmetric_eigen((Phi.T @ Phi).astype(float))
     P = Phi @ V.astype(C.dtype)
     steps = np.arange(round(2 * np.log10(LOWEST)), round(2 * np.log10(HIGHEST)) + 1)
     lams = 10.0 ** (steps / 2)
     shrunk = 1 / (np.maximum(values, 0.0)[:, None] + lams * unit)
-    theta = (P.T @ (y - origin).astype(C.dtype)).astype(float)[:, None] * shrunk
-    leverage = np.square(P) @ shrunk.astype(C.dtype) + 1 / n
+    theta = (P.T @ target.astype(C.dtype)).astype(float)[:, None] * shrunk
+    leverage = np.square(P) @ shrunk.astype(C.dtype) + (np.square(s) / n)[:, None].astype(C.dtype)
     fitted = P @ theta.astype(C.dtype)
-    errors = ((y - origin)[:, None] - fitted) / np.maximum(1 - leverage.astype(float), LEFT)
+    errors = (target[:, None] - fitted) / np.maximum(1 - leverage.astype(float), LEFT)
     best = int(np.argmin(np.mean(np.square(errors), axis=0)))
     coefficients = V @ theta[:, best]
     alpha = whiten @ coefficients
-    mean = origin - float(centre @ coefficients)
-    return LooFit(alpha, mean, float(lams[best]), errors[:, best])
+    constant = origin - float(centre @ coefficients)
+    return LooFit(alpha, constant, float(lams[best]), errors[:, best] / s, weights)

@@ -141,7 +141,7 @@ class LossProblem:
     loss : Loss
         With all of its constants known.
     weights : (n,) array, optional
-        ω; ones by default.
+        ω, with mean 1; ones by default.
     tol : float
         Promised fall of the objective, in losses of the best constant, at which a fit is done.
     rounded : float
@@ -151,7 +151,7 @@ class LossProblem:
     Phi: Array
     y: Array
     loss: Loss
-    weights: Array = field(default_factory=lambda: np.ones(1))
+    weights: Array | None = None
     tol: float = CLOSE
     rounded: float = ROUNDED
 
@@ -163,7 +163,7 @@ class LossProblem:
     @cached_property
     def origin(self) -> float:
         """The constant of least loss."""
-        return self.loss.origin(self.y, np.broadcast_to(self.weights, self.y.shape))
+        return self.loss.origin(self.y, np.broadcast_to(self._omega, self.y.shape))
 
     @cached_property
     def scale(self) -> float:
@@ -171,11 +171,15 @@ class LossProblem:
         return max(float(self._mean(np.full(self.n, self.origin))), TINY)
 
     @cached_property
+    def _omega(self) -> Array:
+        return np.ones(1) if self.weights is None else self.weights
+
+    @cached_property
     def _width(self) -> float:
         return self.rounded * float(self.y.std())
 
     def _mean(self, f: Array) -> float:
-        return float(np.mean(self.weights * self.loss.pointwise(self.y, f)))
+        return float(np.mean(self._omega * self.loss.pointwise(self.y, f)))
 
     def fit(self, nu: float, start: LossFit | None = None) -> LossFit:
         """The fit for one ν, from that for another one."""
@@ -200,13 +204,13 @@ class LossProblem:
         g, _ = self.loss.parabola(self.y, f, self._width)
         h = self.loss.rounded_curvature(self.y, f, self._width)
         left_out = self._near(nu, g, h).left_out(f)
-        costs = self.weights * self.loss.pointwise(self.y, left_out)
+        costs = self._omega * self.loss.pointwise(self.y, left_out)
         return LossFit(theta, float(c), nu, f, left_out, costs, objective)
 
     def _near(self, nu: float, g: Array, h: Array) -> _Near:
         """What a step needs, from slopes and curvatures of ℓ."""
         least = FLATTEST * self.loss.typical_curvature(self.y)
-        g, h = self.weights * g, np.maximum(self.weights * h, least)
+        g, h = self._omega * g, np.maximum(self._omega * h, least)
         centre = h @ self.Phi / h.sum()
         C = self.Phi - centre
         B = np.sqrt(h)[:, None] * C
@@ -225,7 +229,7 @@ class LossProblem:
     def nu(self, lam: float) -> float:
         """ν from λ, its counterpart in units of the kernel's diagonal and the usual curvature."""
         unit = float(np.einsum("ij,ij->", self.Phi, self.Phi)) / self.n
-        curvature = self.loss.typical_curvature(self.y) * float(np.mean(self.weights))
+        curvature = self.loss.typical_curvature(self.y) * float(np.mean(self._omega))
         return max(lam * unit * curvature / (2 * self.n), TINY)
 
     def best(self, lam: float = 1.0) -> tuple[float, LossFit]:

@@ -16,10 +16,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import blas, eigh, solve_triangular
 
 from nvsd.data.checks import check_count, check_seed
-from nvsd.data.rows import Rows
+from nvsd.data.rows import ArrayRows, Rows
 from nvsd.data.sums import Moments
 from nvsd.kernels import Kernel, blocks
-from nvsd.linalg import pivoted_cholesky
+from nvsd.linalg import pivoted_cholesky, safe_threads
 from nvsd.losses import SQUARED, QuadraticLoss
 from nvsd.ridge.dense import Mask, RidgeFit, restrict, ridge_coefficients
 from nvsd.tolerances import TINY
@@ -53,6 +53,14 @@ class Sections:
         return np.asarray(solve_triangular(self._corner, theta.T, trans="T", lower=True).T)
 
 
+class WeightedSections(Sections):
+    """√w φ(x), where √w is a further input of the rows, the last one."""
+
+    def features(self, X: Array) -> Array:
+        """Φ with rows √w_i φ(x_i), in Fortran order."""
+        return np.asfortranarray(super().features(X[:, :-1]) * X[:, -1:])
+
+
 def draw_points(rows: Rows, size: int, random_state: int = 0) -> Array:
     """Rows drawn at random, `size` of them, or all if there are fewer."""
     size, rng = check_count("value_points", size), np.random.default_rng(check_seed(random_state))
@@ -67,6 +75,7 @@ def fit_nystrom(
     nus: ArrayLike,
     features: Mask | None = None,
     loss: QuadraticLoss | None = None,
+    weights: Array | None = None,
 ) -> RidgeFit:
     """Kernel ridge on given points, with the kernel restricted to some inputs, for all ν at once.
 
@@ -84,21 +93,38 @@ def fit_nystrom(
         The inputs to use; all by default.
     loss : QuadraticLoss, optional
         The squared loss by default.
+    weights : (n,) array, optional
+        Of the samples: positive, with mean 1; the rows are then all in memory.
     """
     loss = SQUARED if loss is None else loss
     nus = np.atleast_1d(np.asarray(nus, dtype=float))
     restricted, V, chosen = restrict(kernel, points, features)
     alpha = np.zeros((len(nus), len(points)))
+    mean = None if weights is None else loss.origin(rows.target(), weights)
     if not chosen.any():
         n, total = rows.total(_count_and_sum)
-        return RidgeFit(restricted, V, chosen, nus, alpha, float(total / n), loss)
-    basis = Sections(restricted, V, chosen)
-    moments = rows.total(partial(Moments.of, basis))
+        mean = float(total / n) if mean is None else mean
+        return RidgeFit(restricted, V, chosen, nus, alpha, mean, loss)
+    if mean is None or weights is None:
+        basis = Sections(restricted, V, chosen)
+        moments = rows.total(partial(Moments.of, basis))
+        mean, correlation = moments.y_mean, moments.correlation
+    else:
+        basis = WeightedSections(restricted, V, chosen)
+        moments = _times_root(rows, mean, weights).total(partial(Moments.of, basis))
+        correlation, _ = moments.from_origin(0.0)
     # (ΦᵀΦ + shift I)θ = Φᵀy.
     shifts = np.array([loss.shift(moments.n, nu) for nu in nus])
-    theta = ridge_coefficients(moments.gram, moments.correlation, shifts)
+    theta = ridge_coefficients(moments.gram, correlation, shifts)
     alpha[:, basis.pivots] = basis.coefficients(theta)
-    return RidgeFit(restricted, V, chosen, nus, alpha, moments.y_mean, loss)
+    return RidgeFit(restricted, V, chosen, nus, alpha, mean, loss)
+
+
+def _times_root(rows: Rows, mean: float, weights: Array) -> ArrayRows:
+    """The rows with √w as their last input, and √w (y − mean) as their y."""
+    s = np.sqrt(weights)
+    X = np.column_stack([rows.points(), s])
+    return ArrayRows(X, s * (rows.target() - mean), rows.progress, checked=True)
 
 
 def derivative_metric(fit: RidgeFit, X: Array) -> Array:
@@ -116,7 +142,8 @@ def derivative_metric(fit: RidgeFit, X: Array) -> Array:
         Where to differentiate; a few thousand rows are enough.
     """
     slopes = fit.gradient(X)[0]
-    eigenvalues, W = eigh(slopes @ slopes.T)
+    with safe_threads(len(slopes)):
+        eigenvalues, W = eigh(slopes @ slopes.T)
     shares = np.sqrt(np.maximum(eigenvalues, 0.0) / max(eigenvalues[-1], TINY))
     return np.asarray((W * shares) @ W.T)
 

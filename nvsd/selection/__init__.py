@@ -8,55 +8,42 @@ cross-validation. The winner is refitted. Only the refit ignores the inputs that
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from nvsd.data.checks import check_flag, check_non_negative, check_seed
+from nvsd.data.checks import check_flag, check_non_negative
+from nvsd.data.random import Rng, seed_of
+from nvsd.data.units import DataWarning
 from nvsd.kernels import Kernel
 from nvsd.losses import Loss
 from nvsd.penalties import Groups, Penalty
-from nvsd.progress import progress_bar
-from nvsd.selection.candidates import Candidate, Method, judge
+from nvsd.selection.by_candidates import METHODS, select_by_candidates
+from nvsd.selection.cautions import read_warily
 from nvsd.selection.classes import ClassSelection
-from nvsd.selection.engine import (
-    RULES,
-    Question,
-    refuse_given,
-    refuse_of_engine,
-    select_by_engine,
-)
-from nvsd.selection.history import history
-from nvsd.selection.inputs import (
-    Inputs,
-    check_rate,
-    check_rule,
-    group_labels,
-    make_task,
-)
+from nvsd.selection.engine import select_by_engine
+from nvsd.selection.folds import OfRows, refuse_weights
+from nvsd.selection.inputs import check_rate, check_rule, group_labels, make_task
 from nvsd.selection.loading import load_selection
-from nvsd.selection.pooling import POOLED, default_methods, pool
 from nvsd.selection.procedures import procedure_of
+from nvsd.selection.question import RULES, Question, refuse_given, refuse_of_engine
 from nvsd.selection.refits import Refit
 from nvsd.selection.result import METHOD, Selection
-from nvsd.selection.subsamples import stability
 from nvsd.selection.targets import target_of
-from nvsd.selection.task import Task
-from nvsd.selection.widths import with_widths
 
-__all__ = ["METHODS", "ClassSelection", "Refit", "Selection", "load_selection", "select"]
+__all__ = [
+    "METHODS",
+    "ClassSelection",
+    "DataWarning",
+    "Refit",
+    "Selection",
+    "load_selection",
+    "select",
+]
 
 POOL_RULES = ("clear", "1se")  # rules that the default method does not have
 NU = 1e-3  # ν of the path; the default method has no path
-METHODS: dict[str, Callable[..., list[Candidate]]] = {
-    **POOLED,
-    "stability": stability,
-    "pool": pool,
-}
 
 
 def select(
@@ -65,12 +52,15 @@ def select(
     *,
     method: str = "auto",
     loss: str | Loss | None = None,
-    kernel: Kernel | None = None,
+    kernel: str | Kernel | None = None,
     groups: Groups | None = None,
-    penalty: Penalty | None = None,
+    penalty: str | Penalty | None = None,
     nu: float = NU,
+    sample_weight: ArrayLike | None = None,
+    class_weight: Any = None,
     validation: tuple[ArrayLike, ArrayLike] | None = None,
     cv: Any = 5,
+    cv_groups: ArrayLike | None = None,
     nus: ArrayLike | None = None,
     widths: ArrayLike | None = None,
     width_per_input: bool = False,
@@ -81,8 +71,10 @@ def select(
     p_values: bool = False,
     standardize: bool = True,
     value_points: int | None = None,
-    random_state: int = 0,
+    random_state: int | None = None,
+    rng: Rng = None,
     n_jobs: int | None = None,
+    missing: str = "error",
     progress: bool | None = None,
     **options: Any,
 ) -> Selection:
@@ -99,10 +91,11 @@ def select(
 
     Parameters
     ----------
-    X : (n, d) array or DataFrame
-        Samples; the columns of a DataFrame give the names of the inputs. With "anova" also a memory
-        map, a Dask array, or an iterable of blocks (X, y): then a sample of the rows is used to
-        rank and judge, and the last fit sums over all rows in one pass.
+    X : (n, d) array or table of pandas, polars or pyarrow
+        Samples; the columns of a table give the names of the inputs. Text, categories and booleans
+        are coded, and each such column is selected as a whole; see `Selection.columns`. With
+        "anova" also a memory map, a Dask array, or an iterable of blocks (X, y): then a sample of
+        the rows is used to rank and judge, and the last fit sums over all rows in one pass.
     y : (n,) array
         The target: numbers, or labels of classes. Text, booleans and pandas categories are labels
         by themselves. Whole numbers, 0 and 1 too, are numbers unless loss="logistic" is given.
@@ -125,14 +118,22 @@ def select(
         With "anova". By default squares, or "logistic" for labels: sets are then judged by log-loss
         in folds that keep the shares of the classes. Several classes are fitted one against the
         rest, and their probabilities divided by their sum.
-    kernel : Kernel, optional
+    kernel : {"gaussian", "matern", "polynomial", "linear"} or Kernel, optional
         By default Gaussian; its width is the median distance to the 20 nearest neighbours.
     groups : sequence or mapping, optional
-        One label per input, or {group: inputs}; groups are kept or dropped as a whole.
-    penalty : Penalty, optional
+        One label per input, {group: inputs} or {input: group}; groups are kept or dropped as a
+        whole. Inputs that a mapping does not name are on their own.
+    penalty : {"lasso", "group", "elastic-net", "sparse-group"} or Penalty, optional
         For methods that use a path; by default `Lasso()`, or `GroupLasso(groups)` with groups.
     nu : float
         ν of the path.
+    sample_weight : (n,) array, optional
+        Weights w ≥ 0 of the rows, of which only ratios matter: fits minimise (1/Σw) Σ_i w_i ℓ_i,
+        and errors on held-out rows are weighted means; validation data count alike. Only with
+        "anova".
+    class_weight : mapping or "balanced", optional
+        {label: weight}, by which the weights of the rows are multiplied; "balanced" gives all
+        classes the same total.
     validation : (X, y), optional
         Held-out data for judging; the fits use X alone, as in the paper.
     cv : int, splitter, or sequence of (train, test)
@@ -140,6 +141,9 @@ def select(
         The method then proposes again in every fold. The error of a candidate is the mean error of
         what was proposed in its place. Except with "anova", the mean error of its own set in the
         same folds is used if that is larger.
+    cv_groups : (n,) array, optional
+        Labels of rows that belong together, such as a patient or a day: rows with the same label
+        are held out together, with a number of folds or a splitter such as `GroupKFold`.
     nus : sequence of float, optional
         Grid of ν for kernel ridge; `nvsd.ridge.dense.default_nus` by default.
     widths : sequence of float, optional
@@ -176,10 +180,16 @@ def select(
         For many rows: the number of kernel sections in f_S, at rows drawn at random. The loss is
         still that of all rows, see `nvsd.ridge.nystrom`. A thousand are enough for most data. By
         default all rows are used, which takes memory of order n² and time of order n³.
-    random_state : int
-        Seed of folds, subsamples and points.
+    random_state : int, optional
+        Seed of folds, subsamples and points; 0 by default.
+    rng : int or numpy Generator, optional
+        In place of random_state.
     n_jobs : int, optional
         Number of parallel fits, by joblib, as processes with one BLAS thread each.
+    missing : {"error", "drop", "impute"}
+        What to do about missing values: refuse them, leave out the rows, or put them at the centre
+        of the rows that a fold trains on, beside an input that says where they were; the last only
+        with "anova". Predictions may then have missing values too.
     progress : bool, optional
         Show a progress bar; by default at a terminal and in notebooks.
     **options
@@ -213,86 +223,26 @@ def select(
     method = ("pool" if pooled else METHOD) if method == "auto" else method
     check_flag("standardize", standardize)
     check_non_negative("nu", nu)
+    seed = seed_of(random_state, rng)
+    source = read_warily(X, y, loss, missing, validation, cv, progress)
+    X, y, validation, _ = source
     target = target_of(X, y, loss)
+    of_rows = OfRows(source.rows(sample_weight), class_weight, source.rows(cv_groups))
     if method == METHOD:
         refuse_given(given | options)
-        seed, allowed = check_seed(random_state), check_rule(rule, RULES)
-        data = target.judged(X, validation, cv, seed, progress)
-        labels = group_labels(groups, data.features)
+        allowed = check_rule(rule, RULES)
+        data = target.judged(X, validation, cv, seed, progress, of_rows)
+        labels = group_labels(groups, data.columns.names)
         at_once, level = check_flag("p_values", p_values), check_rate(fdr, k)
         question = Question(data, labels, keep, k, allowed, level, at_once, seed, n_jobs, progress)
         return select_by_engine(question, procedure_of(target, data, seed))
     asked = bool(keep) or k is not None or fdr is not None or p_values
-    refuse_of_engine(method, asked, target.loss)
+    refuse_of_engine(method, asked, target.loss, missing)
     task, inputs = make_task(
-        X,
-        y,
-        kernel=kernel,
-        groups=groups,
-        penalty=penalty,
-        nu=nu,
-        validation=validation,
-        cv=cv,
-        nus=nus,
-        widths=widths,
-        rule=check_rule(rule, ("clear", "min", "1se")),
-        standardize=standardize,
-        value_points=value_points,
-        random_state=random_state,
-        n_jobs=n_jobs,
-    )
-    if width_per_input:
-        task.kernel.widened(1.0)  # a kernel without a width is refused now, not at the end
-    return _by_candidates(task, inputs, method, options, width_per_input, progress)
-
-
-def _by_candidates(
-    task: Task,
-    inputs: Inputs,
-    method: str,
-    options: dict[str, Any],
-    width_per_input: bool,
-    progress: bool | None,
-) -> Selection:
-    """Judge the candidates of the method, and refit the winner."""
-    propose = _method(task, method, options)
-    folds = None if isinstance(task.held_out, tuple) else len(task.held_out)
-    with progress_bar(progress, folds, method, "set" if folds is None else "fold") as tick:
-        judged = judge(task, propose, tick)
-    best = judged.best(task.rule)
-    support = judged.candidates[best].support
-    if width_per_input and support.any():
-        task, judged = with_widths(task, judged, best)
-    best_kernel = task.kernels[judged.kernel[best]]
-    refit = Refit(task.fit(support, best_kernel, judged.nu[best]), inputs)
-    strength = judged.candidates[best].strength
-    return Selection(
-        support=support,
-        features=task.features,
-        groups=task.groups,
-        method=method,
-        history=history(task, judged, method, best),
-        refit=refit,
-        score=float(judged.error[best]),
-        strength=strength,
-        order=np.lexsort((-strength, ~support)),
-        predictor=refit,
-        predicts_with="the selected inputs",
-    )
-
-
-def _method(task: Task, name: str, options: dict[str, Any]) -> Method:
-    """The method with its options."""
-    if name not in METHODS:
-        raise ValueError(f"method = {name!r} is unknown; give one of {', '.join(METHODS)}.")
-    allowed = list(inspect.signature(METHODS[name]).parameters)[1:]
-    for option in options:
-        if option not in allowed:
-            raise ValueError(
-                f"{name!r} has no option {option!r}; give {' or '.join(allowed) or 'none'}."
-            )
-    if name == "pool":
-        # Decided once, so that all folds use the same methods.
-        given = options.get("methods")
-        options = {"methods": default_methods(task) if given is None else given}
-    return partial(METHODS[name], **options)
+        X, y, kernel=kernel, groups=groups, penalty=penalty, nu=nu, validation=validation, cv=cv,
+        nus=nus, widths=widths, rule=check_rule(rule, ("clear", "min", "1se")),
+        standardize=standardize, value_points=value_points, random_state=seed, n_jobs=n_jobs,
+        cv_groups=cv_groups,
+    )  # fmt: skip
+    refuse_weights(method, len(task.y), of_rows)
+    return select_by_candidates(task, inputs, method, options, width_per_input, progress)

@@ -77,19 +77,14 @@ class ClassSelection(Selection):
 
     def dataset(self) -> xr.Dataset:
         """The fit on the selected inputs as a Dataset; `nvsd.results.classes` predicts from it."""
-        chosen = self.history.isel(step=int(self.history.attrs["chosen"]))
         attrs = {"method": str(self.method), "score": float(self.score), **self.held_out}
         refit = self.refit
         return class_dataset(
             refit.fit,
-            refit.features,
-            self.groups,
-            refit.x_mean,
-            refit.x_scale,
-            chosen["derivative_norm"].values,
+            *self._of_inputs(),
             refit.classes,
             refit.origin,
-            attrs | {"loss": Logistic().to_json(), "n_fitted": refit.n},
+            attrs | self._loss() | {"loss": Logistic().to_json(), "n_fitted": refit.n},
         )
 
     def _stored(self) -> StoredSelection:

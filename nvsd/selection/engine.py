@@ -3,103 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import xarray as xr
 from threadpoolctl import threadpool_limits
 
+from nvsd.data.checks import Index
+from nvsd.data.columns import Columns
 from nvsd.data.names import find_columns
-from nvsd.engine.judging import RANK_ROWS, Judged, Structure
+from nvsd.engine.judged import Judged
+from nvsd.engine.judging import RANK_ROWS, Structure
 from nvsd.engine.ranking import Ranked
 from nvsd.engine.refits import MANY_ROWS
 from nvsd.inference.hypotheses import Testable
-from nvsd.losses import Loss
 from nvsd.progress import progress_bar
 from nvsd.results.schema import library_version, text
-from nvsd.selection.inputs import JudgedRows
+from nvsd.selection.evidence import Evidence
 from nvsd.selection.procedures import Procedure
+from nvsd.selection.question import Question
 from nvsd.selection.refits import Refit
 from nvsd.selection.result import METHOD, Selection
-from nvsd.selection.significance import Evidence
 from nvsd.selection.task import Array, Mask
 from nvsd.tolerances import TINY
 
-RULES = ("smallest", "min")
 # All inputs are used to predict if their error is 5 % less: the refit of a set gains about as much.
 ALL_BETTER = 0.95
 LARGER_BETTER = 0.97  # another set is used to predict if its error is 3 % less
-
-
-class Question(NamedTuple):
-    """What to select from, and how.
-
-    Attributes
-    ----------
-    data : JudgedRows
-    groups : tuple of str or None
-        The group of each input.
-    keep : sequence
-        Inputs that are always selected.
-    k : int or None
-        The number of units to select.
-    rule : {"smallest", "min"}
-    fdr : float or None
-        The false discovery rate at which units are selected, instead of by the rule.
-    p_values : bool
-        Whether to test the units now, not only when p-values are used.
-    """
-
-    data: JudgedRows
-    groups: tuple[str, ...] | None = None
-    keep: Sequence[Any] = ()
-    k: int | None = None
-    rule: str = "smallest"
-    fdr: float | None = None
-    p_values: bool = False
-    seed: int = 0
-    n_jobs: int | None = None
-    progress: bool | None = None
-
-    @property
-    def features(self) -> tuple[str, ...]:
-        """Names of all inputs."""
-        return self.data.features
-
-    @property
-    def decides(self) -> str:
-        """What decides on the set: "fdr", "k", or the rule."""
-        if self.fdr is not None:
-            return "fdr"
-        return self.rule if self.k is None else "k"
-
-    @property
-    def tests(self) -> bool:
-        """Whether units are tested now."""
-        return self.p_values or self.fdr is not None
-
-
-def refuse_given(given: dict[str, Any]) -> None:
-    """Refuse arguments that the engine does not use: it has its own kernels."""
-    names = [name for name, value in given.items() if value is not None]
-    if names:
-        raise ValueError(
-            f"method = {METHOD!r} does not take {', '.join(names)}; leave that out, or give "
-            "method='pool'."
-        )
-
-
-def refuse_of_engine(method: str, given: bool, loss: Loss | None) -> None:
-    """Refuse arguments that only the engine uses."""
-    if given:
-        raise ValueError(
-            f"method = {method!r} does not take keep, k, fdr or p_values; give method={METHOD!r}."
-        )
-    if loss is not None:
-        raise ValueError(
-            f"method = {method!r} knows squares only, and the loss is {loss!r}; give "
-            f"method={METHOD!r}, or numbers as y and loss='squared'."
-        )
 
 
 def select_by_engine(question: Question, procedure: Procedure) -> Selection:
@@ -123,16 +53,17 @@ def select_by_engine(question: Question, procedure: Procedure) -> Selection:
             fits = Fits(procedure, structure, ranking, judged, chosen, explains)
             predicts, uses = _predictor(question, fits)
         tick(1)
+    columns = data.columns
     parts = {
-        "support": support,
+        "support": columns.of_columns(support),
         "features": question.features,
         "groups": question.groups,
         "method": METHOD,
         "history": _history(question, fits, support, tests),
         "refit": explains,
         "score": chosen.error,
-        "strength": ranking.score,
-        "order": ranking.order,
+        "strength": columns.joined(ranking.score),
+        "order": _order(ranking, columns),
         "predictor": predicts,
         "predicts_with": uses,
         "evidence": evidence if tests is None else tests,
@@ -142,8 +73,17 @@ def select_by_engine(question: Question, procedure: Procedure) -> Selection:
 
 def _evidence(question: Question, models: Sequence[Testable]) -> Evidence:
     """What tests of all units need."""
-    data, inputs = question.data, np.arange(len(question.features))
-    return Evidence(data.X, data.features, question.groups, [models], inputs, question.seed)
+    data, which = question.data, np.arange(len(question.features))
+    given = data.X, data.columns, question.groups, [models], which, question.seed
+    return Evidence(*given, data.weights)
+
+
+def _order(ranking: Ranked, columns: Columns) -> Index:
+    """The columns, best first."""
+    if columns.one_to_one:
+        return ranking.order
+    nothing = np.zeros(len(columns.names), dtype=bool)
+    return Structure(columns.owner, nothing).order(ranking)
 
 
 def _kept(question: Question, structure: Structure, tests: xr.Dataset | None) -> Mask:
@@ -153,7 +93,8 @@ def _kept(question: Question, structure: Structure, tests: xr.Dataset | None) ->
     names = tests["feature" if question.groups is None else "group"].values.tolist()
     good = set(np.array(names, dtype=object)[tests["q_value"].values <= question.fdr])
     labels = question.features if question.groups is None else question.groups
-    return np.array([label in good for label in labels]) | structure.keep[structure.units]
+    passed = np.array([label in good for label in labels])[question.data.columns.owner]
+    return np.asarray(passed | structure.keep[structure.units])
 
 
 class Chosen(NamedTuple):
@@ -178,7 +119,7 @@ class Fits(NamedTuple):
 def _structure(question: Question) -> Structure:
     labels = question.features if question.groups is None else question.groups
     number = {label: i for i, label in enumerate(dict.fromkeys(labels))}
-    units = np.array([number[label] for label in labels])
+    units = np.array([number[label] for label in labels])  # of the columns
     keep = np.zeros(len(number), dtype=bool)
     for place in find_columns("keep", question.keep, question.features):
         keep[units[place]] = True
@@ -187,15 +128,16 @@ def _structure(question: Question) -> Structure:
             f"k = {question.k} is not allowed; give from {int(keep.sum())}, the number of those in "
             f"keep, to {len(keep)}."
         )
-    return Structure(units, keep)
+    return Structure(units[question.data.columns.owner], keep)
 
 
 def _chosen(judged: Judged, question: Question, kept: Mask | None) -> Chosen:
-    errors = judged.costs.mean(axis=0)
+    errors = judged.cost
     size = question.k
     if kept is not None:
         labels = question.features if question.groups is None else question.groups
-        size = len({label for label, on in zip(labels, kept, strict=True) if on})
+        on = question.data.columns.of_columns(kept)
+        size = len(set(np.array(labels, dtype=object)[on]))
     if size is not None:
         # A size that was not judged gets the error of the nearest one.
         position = int(np.argmin(np.abs(np.array(judged.sizes) - size)))
@@ -207,12 +149,12 @@ def _chosen(judged: Judged, question: Question, kept: Mask | None) -> Chosen:
 def _predictor(question: Question, fits: Fits) -> tuple[Refit, str]:
     """The fit of least error, and which inputs it uses."""
     procedure, structure, ranking, judged, chosen, explains = fits
-    loss, of_all = judged.loss, float(judged.losses[:, -1].mean())
+    loss, of_all = judged.loss, judged.loss_of_all
     best = int(np.argmin(loss))
     if not chosen.size and question.k is None:
         return explains, procedure.nothing
     if of_all < ALL_BETTER * loss[best]:
-        active = np.zeros(len(question.features), dtype=bool)
+        active = np.zeros(len(ranking.score), dtype=bool)
         active[ranking.active] = True
         return procedure.refit(ranking, active), "all inputs that have an effect"
     size = judged.sizes[best]
@@ -227,21 +169,23 @@ def _history(
 ) -> xr.Dataset:
     """Every size with its error, the differences that the rule compared, and the tests if made."""
     procedure, structure, ranking, judged, chosen, explains = fits
+    columns = question.data.columns
     sizes, chosen_at = list(judged.sizes), chosen.position
     if chosen.size not in sizes:
         sizes[chosen_at] = chosen.size
     support = np.array([structure.support(ranking, size) for size in sizes])
     support[chosen_at] = selected
+    support = columns.of_columns(support)
     norms = np.full(support.shape, np.nan)
-    norms[chosen_at] = explains.derivative_norms(question.data.train[0])
+    norms[chosen_at] = columns.joined(explains.derivative_norms(question.data.train[0]))
     mean, se = judged.differences()
     data = {
         "support": support,
         "derivative_norm": norms,
-        "strength": np.broadcast_to(ranking.score, support.shape),
+        "strength": np.broadcast_to(columns.joined(ranking.score), support.shape),
         "n_selected": support.sum(axis=1),
-        "error": judged.costs.mean(axis=0),
-        "error_se": judged.costs.std(axis=0) / np.sqrt(len(judged.errors)),
+        "error": judged.cost,
+        "error_se": judged.cost_se,
         "excess": mean,
         "excess_se": se,
         "clearness": np.ones(len(sizes)),
@@ -251,7 +195,7 @@ def _history(
         "origin": text(["ranking"] * len(sizes)),
         "tau": np.full(len(sizes), np.nan),
     }
-    data |= {} if tests is None else _of_inputs(tests, structure, question.groups is not None)
+    data |= {} if tests is None else _of_columns(tests, structure, question)
     coords = {"step": np.arange(len(sizes)), "feature": text(question.features)}
     attrs = {
         "method": METHOD,
@@ -261,13 +205,15 @@ def _history(
         "n_ranked": min(question.data.n_train, RANK_ROWS),
         "reason": _reason(question, mean, se, sizes, chosen_at),
         "nvsd_version": library_version(),
+        **({} if columns.plain else {"columns": columns.to_json()}),
     }
     return procedure.schema.make(data, coords, attrs)
 
 
-def _of_inputs(tests: xr.Dataset, structure: Structure, grouped: bool) -> dict[str, Array]:
-    """The tests of each input, or of its group."""
-    places = structure.units if grouped else slice(None)
+def _of_columns(tests: xr.Dataset, structure: Structure, question: Question) -> dict[str, Array]:
+    """The tests of each column, or of its group."""
+    grouped = question.groups is not None
+    places = question.data.columns.of_columns(structure.units) if grouped else slice(None)
     return {name: tests[name].values[places] for name in ("p_value", "q_value")}
 
 

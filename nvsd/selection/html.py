@@ -5,8 +5,8 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
+from nvsd.results.facts import Judged, facts_of, listed
 from nvsd.results.screen import Row, cell
-from nvsd.selection.facts import Judged, facts_of, listed
 
 SHOWN = 12  # inputs, unless more are selected
 MOST = 40  # inputs, however many are selected
@@ -25,7 +25,7 @@ BAR = "display:inline-block;height:.7em;width:{width:.1f}%;min-width:1px;backgro
 ON, OFF = "#0b72b2", "rgba(128,128,128,.55)"
 
 
-def selection_html(selection: Any) -> str:
+def notebook_html(selection: Any) -> str:
     """Selected inputs, ranking, errors, and p-values if they were made."""
     facts = facts_of(selection)
     names = [_name(name) for name in selection.selected]

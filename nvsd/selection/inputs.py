@@ -2,35 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
-from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.model_selection import KFold
 
 from nvsd.data.checks import (
-    Index,
     check_count,
     check_flag,
     check_non_negative,
-    check_points,
     check_positive,
     check_seed,
-    check_splits,
     check_target,
     is_number,
 )
-from nvsd.data.names import column_names, take_columns
+from nvsd.data.columns import Columns
 from nvsd.data.rows import ArrayRows, Rows
 from nvsd.data.sample import Sample
-from nvsd.kernels import Gaussian, Kernel
+from nvsd.data.weights import weights_at
+from nvsd.engine.features import Scaler
+from nvsd.kernels import Kernel
+from nvsd.kernels.named import kernel_by_name
 from nvsd.kernels.widths import median_distance
 from nvsd.penalties import GroupLasso, Groups, Lasso, Penalty
+from nvsd.penalties.named import penalty_by_name
 from nvsd.ridge.dense import default_nus, refuse_large_ridge
-from nvsd.selection.task import Array, HeldOut, Mask, Task
+from nvsd.selection.folds import (
+    NOTHING_SAID,
+    Labels,
+    OfRows,
+    Splits,
+    check_cv_groups,
+    refuse_of_blocks,
+    splits_of,
+    that_count,
+)  # fmt: skip
+from nvsd.selection.seen import Inputs
+from nvsd.selection.task import Array, HeldOut, Task
 
 # Rows that are kept in memory if rows come in blocks: in five folds each has 8000 to rank on, and
 # judging draws as many as it needs.
@@ -38,37 +48,11 @@ SAMPLED = 10_000
 FEW_ROWS = 1000  # with more, a polynomial kernel needs no Gaussian ones to propose sets
 
 
-class Inputs(NamedTuple):
-    """The names of the inputs, and how the kernel sees them: (X − mean) / scale."""
-
-    features: tuple[str, ...]
-    mean: Array
-    scale: Array
-
-    def points(self, X: Any, used: Mask, name: str) -> Array:
-        """Some of the inputs as the kernel sees them, and zeros for the others.
-
-        Named columns are matched by name; values of unused inputs do not matter.
-        """
-        index = np.flatnonzero(used)
-        if column_names(X) is not None:
-            X = take_columns(X, [self.features[a] for a in index], name)
-        else:
-            X = np.asarray(X)
-            if X.ndim != 2 or X.shape[1] != len(self.features):
-                raise ValueError(
-                    f"{name} has shape {X.shape}; give rows of {len(self.features)} inputs."
-                )
-            X = X[:, index]
-        points = np.zeros((len(X), len(used)))
-        if len(index):
-            points[:, index] = (check_points(X, name) - self.mean[index]) / self.scale[index]
-        return points
-
-
 def checked_rows(X: Any, y: ArrayLike | None) -> ArrayRows:
     """The samples with their names, checked once."""
-    return X if isinstance(X, ArrayRows) else ArrayRows(X, y)
+    if isinstance(X, ArrayRows):
+        return X if y is None else X.with_target(y)
+    return ArrayRows(X, y)
 
 
 def check_rule(rule: str | None, allowed: tuple[str, ...]) -> str:
@@ -99,7 +83,8 @@ class JudgedRows(NamedTuple):
     Attributes
     ----------
     X, y : (n, d) and (n,) arrays
-    features : tuple of str
+    columns : Columns
+        How the columns of a table became the inputs of X.
     splits : list of (train, test)
         Row numbers. Validation data are the last rows, held out by a single split.
     n_train : int
@@ -108,54 +93,73 @@ class JudgedRows(NamedTuple):
         All rows to fit, if X and y are a sample of them.
     n_source : int
         Number of all rows to fit.
+    weights : (n,) array or None
+        Of the rows, if they differ; validation data have the weight 1.
+    cv_groups : array or None
+        Labels of rows that are held out together.
     """
 
     X: Array
     y: Array
-    features: tuple[str, ...]
-    splits: list[tuple[Index, Index]]
+    columns: Columns
+    splits: Splits
     n_train: int
     source: Rows | None
     n_source: int
+    weights: Array | None = None
+    cv_groups: Labels | None = None
+
+    @property
+    def train_weights(self) -> Array | None:
+        """Weights of the rows to fit, with mean 1; None if they are equal."""
+        return weights_at(self.weights, slice(self.n_train))
 
     @property
     def train(self) -> tuple[Array, Array]:
         """The rows to fit."""
         return self.X[: self.n_train], self.y[: self.n_train]
 
+    def seen_by(self, scaler: Scaler) -> Inputs:
+        """The inputs as a fit sees them."""
+        return Inputs(self.columns.inputs, scaler.centre, scaler.scale, self.columns)
+
     def split_again(self, cv: int, seed: int, classes: bool = False) -> JudgedRows:
         """The same rows in other folds."""
-        folds = list(_folds(int(cv), self.y, seed, classes))
-        return self._replace(splits=check_splits(folds, len(self.X)))
+        folds = splits_of(int(cv), self.X, self.y, seed, classes, self.cv_groups)
+        return self._replace(splits=folds)
 
 
 def judged_rows(
-    rows: Rows, validation: Any, cv: Any, seed: int, classes: bool = False
+    rows: Rows,
+    validation: Any,
+    cv: Any,
+    seed: int,
+    classes: bool = False,
+    of_rows: OfRows = NOTHING_SAID,
 ) -> JudgedRows:
     """The samples, with validation data as further rows.
 
     If the rows are read in blocks, a sample of them is drawn in one pass. If y holds the numbers of
     classes, folds keep their shares.
     """
-    source, n_source = None, rows.n
+    source, n_source = None, 0
     if not (isinstance(rows, ArrayRows) and not rows.lazy):
-        if validation is None and not isinstance(cv, Integral):
-            raise ValueError(
-                f"cv = {cv!r} needs all rows at once, but they are read in blocks; give a number "
-                "of folds."
-            )
+        refuse_of_blocks(None if validation is not None else cv, of_rows)
         rows.check_again("a selection reads the rows twice")
         sample = rows.total(partial(Sample.of, SAMPLED, seed))
         source, n_source = rows, sample.n
         rows = ArrayRows(sample.X, sample.y, features=rows.features, checked=True)
+    rows, weights, groups, cv = that_count(rows, of_rows, cv)
     X, y, d = rows.points(), rows.target(), len(rows.features)
-    inputs = Inputs(rows.features, np.zeros(d), np.ones(d))
-    held = _held_out(rows, inputs, validation, cv, seed, classes)
+    columns = rows.columns or Columns.of_numbers(rows.features)
+    inputs = Inputs(rows.features, np.zeros(d), np.ones(d), columns)
+    held = _held_out(rows, inputs, validation, cv, seed, classes, groups)
     n = len(X)
     if isinstance(held, tuple):
         X, y = np.vstack([X, held[0]]), np.concatenate([y, held[1]])
+        weights = None if weights is None else np.concatenate([weights, np.ones(len(X) - n)])
         held = [(np.arange(n), np.arange(n, len(X)))]
-    return JudgedRows(X, y, rows.features, held, n, source, n if n_source is None else n_source)
+    return JudgedRows(X, y, columns, held, n, source, n_source or n, weights, groups)
 
 
 def group_labels(groups: Groups | None, features: tuple[str, ...]) -> tuple[str, ...] | None:
@@ -167,9 +171,9 @@ def make_task(
     X: Any,
     y: ArrayLike | None,
     *,
-    kernel: Kernel | None,
+    kernel: str | Kernel | None,
     groups: Groups | None,
-    penalty: Penalty | None,
+    penalty: str | Penalty | None,
     nu: float,
     validation: Any,
     cv: Any,
@@ -180,16 +184,18 @@ def make_task(
     value_points: int | None,
     random_state: int,
     n_jobs: int | None,
+    cv_groups: Any = None,
 ) -> tuple[Task, Inputs]:
     """Return the task, and how the kernel sees the inputs."""
     seed = check_seed(random_state)
     rows = checked_rows(X, y)
     rows = rows.standardized() if check_flag("standardize", standardize) else rows
-    inputs = Inputs(rows.features, rows.mean, rows.scale)
-    kernel = Gaussian(median_distance(rows.points())) if kernel is None else kernel
+    columns = rows.columns or Columns.of_numbers(rows.features)
+    inputs = Inputs(rows.features, rows.mean, rows.scale, columns)
     if not isinstance(kernel, Kernel):
-        raise ValueError(f"kernel = {kernel!r} is not a kernel; give one of nvsd.kernels.")
-    penalty, labels = _structure(penalty, groups, rows.features)
+        kernel = kernel_by_name("gaussian" if kernel is None else kernel, rows.points())
+    penalty, labels = _structure(penalty, groups, columns)
+    together = check_cv_groups(cv_groups, len(rows.points()))
     task = Task(
         X=rows.points(),
         y=rows.target(),
@@ -197,7 +203,7 @@ def make_task(
         groups=labels,
         kernels=(kernel,) if widths is None else _widths(kernel, widths),
         nus=default_nus(kernel, rows.points()) if nus is None else _numbers("nus", nus),
-        held_out=_held_out(rows, inputs, validation, cv, seed),
+        held_out=_held_out(rows, inputs, validation, cv, seed, groups=together),
         rule=rule,
         kernel=kernel,
         penalty=penalty,
@@ -229,16 +235,21 @@ def _guide_width(kernel: Kernel, X: Array) -> float | None:
 
 
 def _structure(
-    penalty: Penalty | None, groups: Groups | None, features: tuple[str, ...]
+    penalty: str | Penalty | None, groups: Groups | None, columns: Columns
 ) -> tuple[Penalty, tuple[str, ...] | None]:
     """The penalty of the path, and the group of each input if there are groups."""
     if groups is None and isinstance(penalty, GroupLasso):
         groups = penalty.groups
+    labels = group_labels(groups, columns.names)
+    if not columns.one_to_one:  # the levels of a category are a group
+        labels = groups = columns.labels(labels or columns.names)
     if penalty is None:
         penalty = Lasso() if groups is None else GroupLasso(groups)
     if not isinstance(penalty, Penalty):
-        raise ValueError(f"penalty = {penalty!r} is not a penalty; give one of nvsd.penalties.")
-    return penalty, group_labels(groups, features)
+        penalty = penalty_by_name(penalty, groups, None)
+    if not columns.one_to_one and hasattr(penalty, "groups"):
+        penalty = replace(penalty, groups=labels)  # type: ignore[call-arg]
+    return penalty, labels
 
 
 def _widths(kernel: Kernel, factors: ArrayLike) -> tuple[Kernel, ...]:
@@ -255,24 +266,16 @@ def _numbers(name: str, values: ArrayLike) -> Array:
     return np.asarray(np.unique(numbers)[::-1])
 
 
-def _folds(cv: int, y: Array, seed: int, classes: bool) -> Iterator[tuple[Index, Index]]:
-    """Shuffled folds, which keep the shares of classes: the rows of each are dealt out in turn."""
-    if not classes:
-        yield from KFold(cv, shuffle=True, random_state=seed).split(y)
-        return
-    order = np.random.default_rng(seed).permutation(len(y))
-    order = order[np.argsort(y[order], kind="stable")]
-    for fold in range(cv):
-        test = np.zeros(len(y), dtype=bool)
-        test[order[fold::cv]] = True
-        yield np.flatnonzero(~test), np.flatnonzero(test)
-
-
 def _held_out(
-    rows: ArrayRows, inputs: Inputs, validation: Any, cv: Any, seed: int, classes: bool = False
+    rows: ArrayRows,
+    inputs: Inputs,
+    validation: Any,
+    cv: Any,
+    seed: int,
+    classes: bool = False,
+    groups: Labels | None = None,
 ) -> HeldOut:
     """Validation data (X, y), or a list of splits."""
-    n = len(rows.points())
     if validation is not None:
         if not isinstance(validation, (tuple, list)) or len(validation) != 2:
             raise ValueError("validation is not a pair; give (X, y), or None for cross-validation.")
@@ -280,10 +283,4 @@ def _held_out(
         if len(points) < 2:
             raise ValueError("validation X has fewer than 2 rows; give more, or use cv instead.")
         return points, check_target(validation[1], len(points))
-    if is_number(cv, Integral):
-        if not 2 <= cv <= n:
-            raise ValueError(f"cv = {cv} is not allowed; give from 2 to {n} folds for {n} rows.")
-        cv = list(_folds(int(cv), rows.target(), seed, classes))
-    if hasattr(cv, "split") and not isinstance(cv, str):
-        cv = list(cv.split(rows.points(), rows.target()))
-    return check_splits(cv, n)
+    return splits_of(cv, rows.points(), rows.target(), seed, classes, groups)

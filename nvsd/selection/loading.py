@@ -8,14 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from nvsd.data.columns import Columns
 from nvsd.files import read_selection
 from nvsd.results.selections import StoredFit, StoredSelection, stored_selection
 from nvsd.ridge.newton import SeveralFits
 from nvsd.selection.classes import ClassSelection
-from nvsd.selection.inputs import Inputs
 from nvsd.selection.quality import quality
 from nvsd.selection.refits import ClassRefit, Refit
 from nvsd.selection.result import Selection
+from nvsd.selection.seen import Inputs
 
 
 def load_selection(file: str | os.PathLike[str]) -> Selection:
@@ -46,7 +47,9 @@ def load_selection(file: str | os.PathLike[str]) -> Selection:
 def _selection(stored: StoredSelection) -> Selection:
     """The selection of these parts, checked."""
     d, history = len(stored.features), stored.history
-    refit = _refit(stored.refit, stored.classes)
+    text = history.attrs.get("columns")
+    columns = None if text is None else Columns.from_json(text)
+    refit = _refit(stored.refit, stored.classes, columns)
     parts: dict[str, Any] = {
         name: getattr(stored, name)
         for name in ("support", "features", "groups", "method", "history", "score", "strength")
@@ -55,7 +58,7 @@ def _selection(stored: StoredSelection) -> Selection:
     same = stored.predictor is stored.refit
     parts |= {
         "refit": refit,
-        "predictor": refit if same else _refit(stored.predictor, stored.classes),
+        "predictor": refit if same else _refit(stored.predictor, stored.classes, columns),
         "evidence": stored.tests,
     }
     chosen = history.isel(step=int(history.attrs["chosen"]))
@@ -76,11 +79,12 @@ def _selection(stored: StoredSelection) -> Selection:
     )
 
 
-def _refit(stored: StoredFit, classes: Any) -> Refit:
+def _refit(stored: StoredFit, classes: Any, columns: Columns | None) -> Refit:
     fit, d, points = stored.fit, len(stored.features), int(stored.fit.features.sum())
-    inputs = Inputs(stored.features, stored.mean, stored.scale)
+    inputs = Inputs(stored.features, stored.mean, stored.scale, columns)
     numbers = (fit.X, fit.alpha, fit.nus, inputs.mean, inputs.scale)
     fits = fit.X.shape == (fit.alpha.shape[1], points) and len(inputs.scale) == d
+    fits = fits and (columns is None or columns.inputs == stored.features)
     if (
         not fits
         or not all(np.isfinite(each).all() for each in numbers)

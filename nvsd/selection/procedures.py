@@ -10,8 +10,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from nvsd.data.weights import joined
 from nvsd.engine.aims import Aim, probabilities
-from nvsd.engine.judging import Judged, Structure, judge, rank_in_folds
+from nvsd.engine.judged import Judged
+from nvsd.engine.judging import Structure, judge, rank_in_folds
 from nvsd.engine.loss_judging import JudgedLosses, LossFold, rank_aim_in_folds
 from nvsd.engine.loss_refits import refit_by
 from nvsd.engine.ranking import Ranked
@@ -21,7 +23,7 @@ from nvsd.inference.loss_hypotheses import LossModel
 from nvsd.results.schema import SELECTION, selection_by
 from nvsd.results.variables import Schema
 from nvsd.selection.classes import ClassSelection
-from nvsd.selection.inputs import Inputs, JudgedRows
+from nvsd.selection.inputs import JudgedRows
 from nvsd.selection.quality import quality
 from nvsd.selection.refits import ClassRefit, Refit
 from nvsd.selection.result import Selection
@@ -88,9 +90,8 @@ class BySquares:
     def ranked(self, n_jobs: int | None, tick: Tick) -> tuple[list[Any], Ranked]:
         """Folds, and a ranking of all rows to fit."""
         data, rows = self.data, np.arange(self.data.n_train)
-        folds, ranking = rank_in_folds(
-            data.X, data.y / self.unit, data.splits, self.seed, n_jobs, tick, rows
-        )
+        y, splits, weights = data.y / self.unit, data.splits, data.weights
+        folds, ranking = rank_in_folds(data.X, y, splits, self.seed, n_jobs, tick, rows, weights)
         assert ranking is not None
         return folds, ranking.times(self.unit)
 
@@ -105,10 +106,9 @@ class BySquares:
     def refit(self, ranking: Any, support: Mask) -> Refit:
         """The last fit on some inputs."""
         data = self.data
-        fit, scaler = refit(
-            *data.train, support, ranking.score, ranking.config, self.seed, data.source
-        )
-        return Refit(fit, Inputs(data.features, scaler.centre, scaler.scale))
+        known, rows = (ranking.score, ranking.config), (data.source, data.train_weights)
+        fit, scaler = refit(*data.train, support, *known, self.seed, *rows)
+        return Refit(fit, data.seen_by(scaler))
 
     def selection(
         self, folds: list[Any], structure: Structure, size: int, parts: dict[str, Any]
@@ -172,7 +172,7 @@ class ByLoss:
         """The last fit on some inputs."""
         data, known = self.data, self.aim.take(np.arange(self.data.n_train))
         fit, scaler = refit_by(data.train[0], known, support, ranking, self.seed)
-        inputs = Inputs(data.features, scaler.centre, scaler.scale)
+        inputs = data.seen_by(scaler)
         if self.classes is None:
             return Refit(fit.of(0), inputs)
         return ClassRefit(fit, inputs, self.classes, known.origin, known.n)
@@ -186,7 +186,7 @@ class ByLoss:
         if self.classes is None:
             return Selection(**parts)
         P, codes = self._held_out(folds, structure, size)
-        found = quality(P, codes)
+        found = quality(P, codes, joined([fold.weights for fold in folds]))
         parts["history"].attrs.update(found)
         return ClassSelection(
             **parts,

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from nvsd.data.columns import Columns
+from nvsd.data.scaling import centred
 from nvsd.engine.aims import probabilities
 from nvsd.kernels import Kernel
 from nvsd.results.selections import StoredFit
+from nvsd.ridge.decomposition import Decomposition, decompose
 from nvsd.ridge.dense import RidgeFit
 from nvsd.ridge.newton import SeveralFits
 from nvsd.selection.html import refit_html
-from nvsd.selection.inputs import Inputs
+from nvsd.selection.seen import Inputs
 from nvsd.selection.summary import brief_refit
 from nvsd.selection.task import Array
 
@@ -36,8 +40,13 @@ class Refit:
 
     @property
     def features(self) -> tuple[str, ...]:
-        """Names of all inputs."""
-        return self.inputs.features
+        """Names of all inputs; of a table, of its columns."""
+        return self.columns.names
+
+    @property
+    def columns(self) -> Columns:
+        """How the columns of a table became inputs of the kernel."""
+        return self.inputs.columns or Columns.of_numbers(self.inputs.features)
 
     @property
     def x_mean(self) -> Array:
@@ -50,9 +59,14 @@ class Refit:
         return self.inputs.scale
 
     @property
+    def owner(self) -> NDArray[np.intp]:
+        """The number, among `features`, of the input that each input of the kernel belongs to."""
+        return self.columns.owner
+
+    @property
     def uses(self) -> list[str]:
         """Names of the inputs that f uses."""
-        return [self.features[a] for a in np.flatnonzero(self.fit.features)]
+        return [self.features[a] for a in np.unique(self.owner[self.fit.features])]
 
     @property
     def kernel(self) -> Kernel:
@@ -70,12 +84,19 @@ class Refit:
         X_new has all columns, or is a DataFrame with at least the selected ones. Values of other
         columns do not matter.
         """
-        return np.asarray(self.fit.predict(self._points(X_new))[0])
+        return np.asarray(self.predicted(self._points(X_new))[0])
+
+    def predicted(self, points: Array) -> Array:
+        """What is predicted at points as the kernel sees them: f (1, m), or probabilities."""
+        return self.fit.predict(points)
 
     def gradient(self, X_new: ArrayLike) -> Array:
-        """∂_a f at new points, (d, m), in the units of the samples as given; 0 if not selected."""
+        """∂_a f at new points, (d, m), in the units of the samples as given; 0 if not selected.
+
+        A category has no derivative: it is NaN if f uses the category.
+        """
         gradient = self.fit.gradient(self._points(X_new))[0]
-        return np.asarray(gradient / self.inputs.scale[:, None])
+        return self.columns.slopes(gradient / self.inputs.scale[:, None], self.fit.features)
 
     def derivative_norms(self, X: Array) -> Array:
         """‖∂_a f‖ over samples, (d,), per unit of the inputs as the kernel sees them.
@@ -83,8 +104,13 @@ class Refit:
         Above 500 rows an evenly spaced subsample is used.
         """
         some = X[np.linspace(0, len(X) - 1, min(len(X), 500)).round().astype(int)]
-        gradient = self.fit.gradient((some - self.inputs.mean) / self.inputs.scale)[0]
+        gradient = self.fit.gradient(centred(some, self.inputs.mean, self.inputs.scale))[0]
         return np.asarray(np.sqrt(np.mean(gradient**2, axis=1)))
+
+    @cached_property
+    def decomposition(self) -> Decomposition:
+        """Variances of what inputs do alone and in pairs."""
+        return decompose(self.fit)
 
     def __repr__(self) -> str:
         return brief_refit(self)
@@ -94,10 +120,11 @@ class Refit:
 
     def stored(self) -> StoredFit:
         """What a file needs to hold."""
-        return StoredFit(self.fit, self.features, self.x_mean, self.x_scale)
+        return StoredFit(self.fit, self.inputs.features, self.x_mean, self.x_scale)
 
     def _points(self, X_new: ArrayLike) -> Array:
-        return self.inputs.points(X_new, self.fit.features, "X_new")
+        points = self.inputs.points(X_new, self.fit.features, "X_new")
+        return np.nan_to_num(points, copy=False)  # a missing value is at the centre
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -131,8 +158,11 @@ class ClassRefit(Refit):
         The shares of the classes count as one row beside those that were fitted, so that no
         probability is 0 or 1.
         """
-        f = self.fit.predict(self._points(X_new))
-        return np.ascontiguousarray(probabilities(f, self.origin, self.n).T)
+        return np.ascontiguousarray(self.predicted(self._points(X_new)).T)
+
+    def predicted(self, points: Array) -> Array:
+        """The probability of each class at points as the kernel sees them, (classes, m)."""
+        return probabilities(self.fit.predict(points), self.origin, self.n)
 
     def decision_function(self, X_new: ArrayLike) -> Array:
         """The log-odds of the second of two classes, (m,), or of each class, (m, classes)."""
@@ -151,5 +181,5 @@ class ClassRefit(Refit):
     def derivative_norms(self, X: Array) -> Array:
         """‖∂_a f‖ over samples, (d,): for several f the root of the sum of squares."""
         some = X[np.linspace(0, len(X) - 1, min(len(X), 500)).round().astype(int)]
-        gradient = self.fit.gradient((some - self.inputs.mean) / self.inputs.scale)
+        gradient = self.fit.gradient(centred(some, self.inputs.mean, self.inputs.scale))
         return np.asarray(np.sqrt(np.mean(np.sum(gradient**2, axis=0), axis=1)))

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
+from nvsd.data.columns import Columns
 from nvsd.files import write_dataset
+from nvsd.report import write_selection_report
 from nvsd.results.refits import refit_dataset
 from nvsd.results.schema import FALSE_SELECTIONS
 from nvsd.results.selections import StoredSelection
-from nvsd.selection.effects import effects_of, interactions_of
-from nvsd.selection.html import selection_html
+from nvsd.selection.evidence import Evidence
 from nvsd.selection.refits import Refit
-from nvsd.selection.significance import Evidence
-from nvsd.selection.summary import brief, summary
+from nvsd.selection.shown import Shown
 from nvsd.selection.task import Array, Mask
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ METHOD = "anova"  # the default: the only one that makes tests
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Selection:
+class Selection(Shown):
     """Which inputs were selected, how, and the refit on them.
 
     Attributes
@@ -80,19 +81,6 @@ class Selection:
     predicts_with: str
     evidence: Evidence | xr.Dataset | None = None
     measure: str = "mean squared error"
-
-    def __repr__(self) -> str:
-        return brief(self)
-
-    def _repr_html_(self) -> str:
-        return selection_html(self)
-
-    def summary(self) -> str:
-        """What was selected and why, as plain text of at most 80 columns.
-
-        It has p-values if they were made before, by `p_values` or ``select(p_values=True)``.
-        """
-        return summary(self)
 
     @cached_property
     def significance(self) -> xr.Dataset:
@@ -169,44 +157,39 @@ class Selection:
 
         It has only the selected inputs, so that new tables need no others.
         """
-        chosen = self.history.isel(step=int(self.history.attrs["chosen"]))
         refit = self.refit
         return refit_dataset(
             refit.fit,
-            refit.features,
-            self.groups,
-            refit.x_mean,
-            refit.x_scale,
-            chosen["derivative_norm"].values,
+            *self._of_inputs(),
             {"method": str(self.method), "score": float(self.score), **self._loss()},
         )
 
-    def effects(self) -> pd.DataFrame:
-        """What each selected input does alone, and together with others, in the refit.
+    def report(
+        self,
+        file: str | os.PathLike[str],
+        *,
+        p_values: bool = True,
+        target: str = "y",
+        title: str | None = None,
+    ) -> Path:
+        """Write one self-contained HTML page about the selection, and return its path.
 
-        The refit is split into main effects, pairs and more, under the law in which inputs are
-        independent, each with the distribution of the samples; see `nvsd.ridge.decomposition`.
+        What was selected and how sure, error against size, effects and pairs, what was nearly
+        selected, which fit predicts; for classes also calibration, ROC curves and confusion matrix.
 
-        Returns
-        -------
-        DataFrame
-            The largest first: `feature`; `share` of the variance of f that its main effect has;
-            `interactions`, the shares of all pairs with it; and `strength`, the standard deviation
-            of its main effect, in units of y or, for classes, of log-odds.
+        Parameters
+        ----------
+        file : path
+        p_values : bool
+            Whether to make the tests of `significance` first, where the method allows it.
+        target : str
+            The name of y.
+        title : str, optional
+            Shown above the report and as the title of the window.
         """
-        return effects_of(self.refit)
-
-    def interactions(self) -> pd.DataFrame:
-        """What pairs of selected inputs do together in the refit, beyond their main effects.
-
-        Returns
-        -------
-        DataFrame
-            The largest first: `pair`, two names; `share` of the variance of f; and `strength`, the
-            norm of the mixed derivative ∂²f/∂x_a∂x_b, per unit of the inputs as the kernel sees
-            them.
-        """
-        return interactions_of(self.refit)
+        if p_values and self.evidence is not None:
+            self.significance  # noqa: B018
+        return write_selection_report(self, file, target=target, title=title)
 
     def save(self, file: str | os.PathLike[str], *, p_values: bool = False) -> None:
         """Write the whole selection as netCDF, for `nvsd.load_selection`.
@@ -225,25 +208,34 @@ class Selection:
 
     def _stored(self) -> StoredSelection:
         """What a file needs to hold."""
+        names = {field.name for field in fields(StoredSelection)} & {f.name for f in fields(self)}
+        same: dict[str, Any] = {name: getattr(self, name) for name in names}
         refit = self.refit.stored()
-        return StoredSelection(
-            support=self.support,
-            features=self.features,
-            groups=self.groups,
-            method=self.method,
-            history=self.history,
-            refit=refit,
-            score=self.score,
-            strength=self.strength,
-            order=self.order,
-            predictor=refit if self.predictor is self.refit else self.predictor.stored(),
-            predicts_with=self.predicts_with,
-            measure=self.measure,
-        )
+        other = refit if self.predictor is self.refit else self.predictor.stored()
+        return StoredSelection(**same | {"refit": refit, "predictor": other})
+
+    def _of_inputs(self) -> tuple[Any, Any, Array, Array, Array]:
+        """Names, groups, scaling and derivative norms of what the kernel sees."""
+        columns, refit = self.columns, self.refit
+        groups = self.groups if columns.one_to_one else columns.labels(self.groups or self.features)
+        chosen = self.history.isel(step=int(self.history.attrs["chosen"]))
+        norms = chosen["derivative_norm"].values[columns.owner]
+        return refit.inputs.features, groups, refit.x_mean, refit.x_scale, norms
 
     def _loss(self) -> dict[str, str]:
-        """The loss as an attribute, where it is not squares."""
-        return {name: self.history.attrs[name] for name in ("loss",) if name in self.history.attrs}
+        """The loss and the columns as attributes, where they are not squares and numbers."""
+        used = self.refit.columns.used(self.refit.fit.features)
+        found = {name: self.history.attrs[name] for name in ("loss",) if name in self.history.attrs}
+        return found | ({} if used.simple else {"columns": used.to_json()})
+
+    @property
+    def columns(self) -> Columns:
+        """What was made of each column of X, such as a category with its levels.
+
+        ``selection.columns.treatment`` says it in words.
+        """
+        stored = self.history.attrs.get("columns")
+        return Columns.of_numbers(self.features) if stored is None else Columns.from_json(stored)
 
     @property
     def selected(self) -> list[str]:

@@ -2,159 +2,33 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 import xarray as xr
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from threadpoolctl import threadpool_limits
 
-from nvsd.data.checks import check_count, check_seed, is_number
+from nvsd.data.checks import Index, check_count, is_number
 from nvsd.data.names import find_columns
+from nvsd.data.random import Rng, seed_of
+from nvsd.data.sources import read_source
 from nvsd.engine.judging import Fold, Structure, rank_in_folds
 from nvsd.engine.loss_judging import rank_aim_in_folds
-from nvsd.inference.hypotheses import Model, Testable, Tested, tested
+from nvsd.inference.hypotheses import Model, Testable
 from nvsd.inference.loss_hypotheses import LossModel
 from nvsd.inference.multiplicity import CORRECTIONS
-from nvsd.inference.together import near_copies
 from nvsd.losses import Loss
 from nvsd.penalties import Groups
 from nvsd.progress import progress_bar
-from nvsd.results.schema import GROUP_SIGNIFICANCE, SIGNIFICANCE, library_version, text
+from nvsd.selection.evidence import N_COPIES, CopyWarning, Evidence
+from nvsd.selection.folds import OfRows
 from nvsd.selection.inputs import JudgedRows, group_labels
 from nvsd.selection.targets import Target, aim_of, target_of
-from nvsd.selection.task import Array
 
-Index = NDArray[np.intp]
-
-N_COPIES = 10
-POOR = 3.0  # check of the model of an input, in normal scores above chance, beyond which it is poor
-INTERVAL = 1.96  # standard errors on either side of an importance
-
-
-class CopyWarning(UserWarning):
-    """The model of an input given the others is poor, so its p-value may be too small."""
-
-
-@dataclass(frozen=True, eq=False)
-class Evidence:
-    """What tests need: samples, the fits of all folds, and the units.
-
-    Attributes
-    ----------
-    X : (n, d) array
-    features : tuple of str
-    groups : tuple of str or None
-        The group of each input: the units are then groups.
-    repeats : sequence of sequences of Testable
-    inputs : int array
-        The inputs to test; with groups, the groups of these inputs are tested.
-    """
-
-    X: Array
-    features: tuple[str, ...]
-    groups: tuple[str, ...] | None
-    repeats: Sequence[Sequence[Testable]]
-    inputs: Index
-    seed: int
-
-    def dataset(
-        self,
-        correction: str = "bh",
-        n_copies: int = N_COPIES,
-        progress: bool | None = False,
-    ) -> xr.Dataset:
-        """Test all units."""
-        names, units = self._units()
-        together = [] if self.groups is not None else self._together()
-        steps = len(units) + len(together)
-        with progress_bar(progress, steps, "tests", "test") as tick, threadpool_limits(1):
-            found = tested(self.X, self.repeats, [*units, *together], n_copies, self.seed, tick)
-        data = _columns(found, len(units))
-        if self.groups is None:
-            data |= _joined(data["p_value"], found.p_value[len(units) :], self.inputs, together)
-            label = [", ".join(self.features[a] for a in each) for each in together]
-            place = {int(a): i for i, each in enumerate(together) for a in each}
-            data["near_copies"] = text(label[place[a]] if a in place else "" for a in self.inputs)
-        else:
-            data["p_value_together"] = data["p_value"]
-            data["_number"] = np.arange(len(units))
-        data["q_value"] = _q_values(data["p_value_together"], data.pop("_number"), correction)
-        _warn(names, data)
-        attrs = {
-            "correction": correction,
-            "n_copies": n_copies,
-            "n_folds": len(self.repeats[0]),
-            "repeats": len(self.repeats),
-            "n_rows": int(sum(len(model.rows) for model in self.repeats[0])),
-            "nvsd_version": library_version(),
-        }
-        if self.groups is None:
-            return SIGNIFICANCE.make(data, {"feature": text(names)}, attrs)
-        del data["p_value_together"]
-        return GROUP_SIGNIFICANCE.make(data, {"group": text(names)}, attrs)
-
-    def _units(self) -> tuple[list[str], list[Index]]:
-        """Names and inputs of the units to test."""
-        if self.groups is None:
-            return [self.features[a] for a in self.inputs], [np.array([a]) for a in self.inputs]
-        labels = np.array(self.groups, dtype=object)
-        names = list(dict.fromkeys(labels[self.inputs]))
-        return names, [np.flatnonzero(labels == name) for name in names]
-
-    def _together(self) -> list[Index]:
-        """Sets of near copies, if a fit uses one of them."""
-        sets = near_copies(self.X, self.inputs)
-        models = [model for folds in self.repeats for model in folds]
-        return [each for each in sets if any(len(model.uses(each)) for model in models)]
-
-
-def _columns(found: Tested, units: int) -> dict[str, Any]:
-    rise, se = found.rise[:units], found.rise_se[:units]
-    return {
-        "importance": rise,
-        "importance_se": se,
-        "importance_lower": rise - INTERVAL * se,
-        "importance_upper": rise + INTERVAL * se,
-        "statistic": found.statistic[:units],
-        "p_value": found.p_value[:units],
-        "explained": found.explained[:units],
-        "copy_check": found.check[:units],
-    }
-
-
-def _joined(p: Array, of_sets: Array, inputs: Index, together: list[Index]) -> dict[str, Any]:
-    """The p-value of the set of near copies that an input is in, and the number of that set."""
-    joined, number = p.copy(), np.arange(len(p))
-    for value, each in zip(of_sets, together, strict=True):
-        members = np.flatnonzero(np.isin(inputs, each))
-        joined[members], number[members] = value, members[0]
-    return {"p_value_together": joined, "_number": number}
-
-
-def _q_values(p: Array, number: Array, correction: str) -> Array:
-    """The q-values, where each set of near copies is one hypothesis."""
-    first, back = np.unique(number, return_inverse=True)
-    return np.asarray(CORRECTIONS[correction](p[first])[back])
-
-
-def _warn(names: list[str], data: dict[str, Any]) -> None:
-    poor = [
-        name
-        for name, check, p in zip(names, data["copy_check"], data["p_value"], strict=True)
-        if check > POOR and p < 0.1
-    ]
-    if poor:
-        warnings.warn(
-            f"the model of {', '.join(poor)} given the other inputs misses a dependence, so these "
-            "p-values may be too small; look at copy_check, or test these inputs as a group.",
-            CopyWarning,
-            stacklevel=4,
-        )
+__all__ = ["CopyWarning", "models_of", "significance"]
 
 
 def models_of(folds: Sequence[Fold], structure: Structure, seed: int) -> list[Model]:
@@ -169,11 +43,15 @@ def significance(
     loss: str | Loss | None = None,
     inputs: Sequence[Any] | None = None,
     groups: Groups | None = None,
+    sample_weight: ArrayLike | None = None,
+    missing: str = "error",
     cv: Any = 5,
+    cv_groups: ArrayLike | None = None,
     repeats: int = 1,
     n_copies: int = N_COPIES,
     correction: str = "bh",
-    random_state: int = 0,
+    random_state: int | None = None,
+    rng: Rng = None,
     n_jobs: int | None = None,
     progress: bool | None = None,
 ) -> xr.Dataset:
@@ -199,9 +77,15 @@ def significance(
     inputs : sequence, optional
         Names or numbers of the inputs to test; all by default. f may use all inputs in any case.
     groups : sequence or mapping, optional
-        One label per input, or {group: inputs}; groups are tested as a whole.
+        One label per input, {group: inputs} or {input: group}; groups are tested as a whole.
+    sample_weight : (n,) array, optional
+        Weights w ≥ 0 of the rows, in the fits and in the mean of Δ.
+    missing : {"error", "drop", "impute"}
+        What to do about missing values, as for `nvsd.select`.
     cv : int, splitter, or sequence of (train, test)
         Number of shuffled folds, a scikit-learn splitter, or the splits.
+    cv_groups : (n,) array, optional
+        Labels of rows that belong together, as for `nvsd.select`.
     repeats : int
         Number of times that folds are drawn. Δ of a row is its mean over the repeats, so that the
         result depends less on the split.
@@ -210,8 +94,10 @@ def significance(
     correction : {"bh", "by", "holm"}
         How q-values are made: Benjamini and Hochberg's false discovery rate, Benjamini and
         Yekutieli's for any dependence, or Holm's family-wise error rate.
-    random_state : int
-        Seed of folds and copies.
+    random_state : int, optional
+        Seed of folds and copies; 0 by default.
+    rng : int or numpy Generator, optional
+        In place of random_state.
     n_jobs : int, optional
         Number of folds fitted in parallel, as processes with one BLAS thread each.
     progress : bool, optional
@@ -229,7 +115,9 @@ def significance(
     Notes
     -----
     An input that no fold uses has p-value 1. Errors beyond a bound count linearly, so that a few
-    outliers of y do not decide. Rows must be independent of each other.
+    outliers of y do not decide. Rows must be independent of each other; with cv_groups only the
+    fits keep rows that belong together apart. Given the other inputs, weights must not depend on
+    the input that is tested.
 
     References
     ----------
@@ -247,7 +135,7 @@ def significance(
     >>> found.feature.values[found.q_value < 0.1].tolist()
     ['x0', 'x1']
     """
-    seed, repeats = check_seed(random_state), check_count("repeats", repeats)
+    seed, repeats = seed_of(random_state, rng), check_count("repeats", repeats)
     n_copies = check_count("n_copies", n_copies)
     if correction not in CORRECTIONS:
         allowed = " or ".join(map(repr, CORRECTIONS))
@@ -256,17 +144,19 @@ def significance(
         raise ValueError(
             f"repeats = {repeats} draws new folds; give a number of folds as cv, or repeats=1."
         )
-    target = target_of(X, y, loss)
+    source = read_source(X, y, missing, None, cv, progress)
+    target = target_of(source.X, source.y, loss)
     classes = target.classes is not None
-    data = target.judged(X, None, cv, seed, progress)
-    labels = group_labels(groups, data.features)
+    of_rows = OfRows(source.rows(sample_weight), None, source.rows(cv_groups))
+    data = target.judged(source.X, None, cv, seed, progress, of_rows)
+    labels = group_labels(groups, data.columns.names)
     with progress_bar(progress, repeats * len(data.splits), "fits", "fold") as tick:
         parts = []
         for r in range(repeats):
             again = data if r == 0 else data.split_again(cv, seed + r, classes)
             parts.append(_repeat(target, again, seed + r, n_jobs, tick))
-    where = _inputs(inputs, data.features)
-    evidence = Evidence(data.X, data.features, labels, parts, where, seed)
+    where = _inputs(inputs, data.columns.names)
+    evidence = Evidence(data.X, data.columns, labels, parts, where, seed, data.weights)
     return evidence.dataset(correction, n_copies, progress)
 
 
@@ -278,8 +168,7 @@ def _repeat(
     tick: Callable[[int], object],
 ) -> Sequence[Testable]:
     """The models of one repeat."""
-    d = len(data.features)
-    structure = Structure(np.arange(d), np.zeros(d, dtype=bool))
+    structure = Structure(data.columns.owner, np.zeros(len(data.columns.names), dtype=bool))
     if target.loss is not None:
         aim = aim_of(target, data)
         with threadpool_limits(1):
@@ -287,7 +176,8 @@ def _repeat(
             return [LossModel.of(fold, structure, seed + k) for k, fold in enumerate(judged)]
     unit = float(data.y.std()) or 1.0
     with threadpool_limits(1):
-        folds, _ = rank_in_folds(data.X, data.y / unit, data.splits, seed, n_jobs, tick)
+        given = data.splits, seed, n_jobs, tick
+        folds, _ = rank_in_folds(data.X, data.y / unit, *given, weights=data.weights)
         return models_of(folds, structure, seed)
 
 

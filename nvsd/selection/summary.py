@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from nvsd.results.facts import Facts, facts_of, listed, strength_words
 from nvsd.results.screen import COLUMNS, cell, paragraph, table
-from nvsd.selection.facts import Facts, facts_of, listed, strength_words
 
 SHOWN = 20  # inputs in a summary; all selected ones are
 NAMES, NAMES_IN_GROUPS = 24, 13  # columns of a name, alone and beside that of its group

@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 from nvsd.data.classes import Labels, labels_of
 from nvsd.data.rows import Rows
 from nvsd.data.sources import rows_of
+from nvsd.data.weights import unequal
 from nvsd.engine.aims import Aim
-from nvsd.losses import Logistic, Loss, QuadraticLoss
+from nvsd.losses import Logistic, Loss, QuadraticLoss, weights_of_classes
 from nvsd.losses.named import loss_by_name
+from nvsd.selection.folds import NOTHING_SAID, OfRows
 from nvsd.selection.inputs import JudgedRows, judged_rows
 
 Array = NDArray[np.float64]
@@ -36,9 +38,17 @@ class Target(NamedTuple):
     classes: NDArray[Any] | None = None
 
     def judged(
-        self, X: Any, validation: Any, cv: Any, seed: int, progress: bool | None
+        self,
+        X: Any,
+        validation: Any,
+        cv: Any,
+        seed: int,
+        progress: bool | None,
+        of_rows: OfRows = NOTHING_SAID,
     ) -> JudgedRows:
         """The samples with this target, and which of them judge."""
+        if of_rows.class_weight is not None and self.classes is None:
+            raise ValueError("class_weight was given, but y holds no classes; leave it out.")
         if isinstance(X, Rows) and self.y is not None:
             rows: Rows = X.with_target(self.y)
         else:
@@ -46,7 +56,13 @@ class Target(NamedTuple):
         pair = isinstance(validation, tuple | list) and len(validation) == 2
         if self.classes is not None and pair:
             validation = validation[0], codes_in(self.classes, validation[1])
-        return judged_rows(rows, validation, cv, seed, self.classes is not None)
+        data = judged_rows(rows, validation, cv, seed, self.classes is not None, of_rows)
+        if self.classes is None or of_rows.class_weight is None:
+            return data
+        codes = data.y.astype(np.intp)
+        labels = Labels(self.classes, codes[: data.n_train])
+        each = weights_of_classes(of_rows.class_weight, labels)[codes]
+        return data._replace(weights=unequal(each if data.weights is None else each * data.weights))
 
 
 def target_of(X: Any, y: Any, loss: Any) -> Target:
@@ -68,8 +84,10 @@ def aim_of(target: Target, data: JudgedRows) -> Aim:
     """The aim of all rows; constants of the loss are those of the rows to fit."""
     assert target.loss is not None
     if target.classes is not None:
-        return Aim.of_classes(target.loss, data.y.astype(np.intp), len(target.classes))
-    return Aim(target.loss.bound(data.train[1]), data.y[None])
+        codes, n_classes = data.y.astype(np.intp), len(target.classes)
+        return Aim.of_classes(target.loss, codes, n_classes, data.weights)
+    loss = target.loss.bound(data.train[1], data.train_weights)
+    return Aim(loss, data.y[None], data.weights)
 
 
 def are_labels(y: Any) -> bool:

@@ -10,7 +10,7 @@ from nvsd.solvers.flat import FlatPoint, flat_point
 from nvsd.solvers.intervals import Intervals, norm_intervals
 from nvsd.solvers.points import Points, Settings, Trace
 from nvsd.solvers.status import Status, is_certified
-from nvsd.solvers.verification import verified
+from nvsd.solvers.verification import Returned, verified
 
 __all__ = [
     "ADMM",
@@ -18,6 +18,7 @@ __all__ = [
     "FlatPoint",
     "Intervals",
     "Points",
+    "Returned",
     "Settings",
     "Solver",
     "Status",

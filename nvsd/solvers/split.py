@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 
 from nvsd.losses import LossTerm
 from nvsd.penalties import BoundPenalty
-from nvsd.representations.base import FLAT_ROUNDS, Problem, Representation, Solution
+from nvsd.representations.base import FLAT_ROUNDS, Problem, Representation
+from nvsd.representations.returned import Solution
 from nvsd.representations.splitting import Curves, Image
 from nvsd.solvers.anderson import Anderson
 
@@ -174,15 +175,14 @@ class SplitProblem(Problem):
 
     def solution(self, C: Array, U: Array) -> Solution:
         """The loss with its best constant, which is returned with the coefficients."""
-        s = self.splitting.image(C).s
-        constant = self.term.constant(s)
         found = self.splitting.coefficients(C, U[:, 0], U[:, 1:])
-        return Solution(
-            self.term.mean(s + constant),
-            self.splitting.square_norm(C),
-            s + constant,
-            {**found, "intercept": constant[:, 0]},
-        )
+        return self.measured(self.splitting.image(C).s, self.splitting.square_norm(C), found)
+
+    def measured(self, f: Array, norm: Array, coefficients: dict[str, Array]) -> Solution:
+        """With the best constant of these values."""
+        constant = self.term.constant(f)
+        known = {**coefficients, "intercept": constant[:, 0]}
+        return Solution(self.term.mean(f + constant), norm, f + constant, known)
 
     @property
     def curves(self) -> Curves:

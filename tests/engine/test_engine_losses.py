@@ -12,7 +12,7 @@ from nvsd.engine.loss_judging import JudgedLosses, LossFold, rank_aim, rank_aim_
 from nvsd.engine.loss_refits import refit_by
 from nvsd.engine.loss_sets import fit_all_by, fit_set_by
 from nvsd.losses import Huber, Logistic, Quantile
-from nvsd.selection.inputs import _folds
+from nvsd.selection.folds import _folds
 from nvsd.selection.quality import quality
 
 

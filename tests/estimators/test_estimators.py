@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
-from estimator_problems import NAMES, QUICK, RELEVANT, SCALE, sample
+from estimator_problems import NAMES, QUICK, RELEVANT, SCALE, sample, unequal_weights
 from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
@@ -61,7 +61,8 @@ def fresh() -> pd.DataFrame:
         NVSDClassifier(),
         NVSDClassifierCV(n_taus=3, cv=2, refit_nus=1e-2),
         SelectiveRegressor("eliminate", cv=2),
-    ]
+    ],
+    expected_failed_checks=unequal_weights,
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

@@ -117,9 +117,12 @@ def test_missing_files_and_folders_are_refused(tmp_path: Path) -> None:
         ("y\n1\n2\n", ["is the only column"]),
         ("a,c,y\n1,red,3\n4,5,6\n", ["'c'", "'red' in row 1", "--drop c"]),
         ("a,y\n1,3\n4,x\n", ["'y'", "'x' in row 2", "give numbers"]),
-        ("a,b c,y\n1,,3\n4,5,6\n7,8,\n", ["'b c'", "row 1", "2 of 3", "--drop 'b c'"]),
-        ("a,y\n1,3\n4,inf\n", ["'y'", "infinite in row 2"]),
-        ("a,y\n1e999,3\n4,1\n", ["'a'", "infinite in row 1", "--drop a"]),
+        (
+            "a,b c,y\n1,,3\n4,5,6\n7,8,\n",
+            ["'b c' has 1 missing value (row 1)", "'y' has 1", "--drop 'b c'"],
+        ),
+        ("a,y\n1,3\n4,inf\n", ["'y'", "infinite value (row 2)"]),
+        ("a,y\n1e999,3\n4,1\n", ["'a'", "infinite value (row 1)", "--drop a"]),
         ("a,k,l,y\n1,5,6,3\n4,5,6,1\n", ["'k', 'l'", "--drop k --drop l"]),
         ("a,y\n1,3\n4,3\n", ["target 'y' is 3 in every row"]),
         ("a,y\n1,3\n", ["1 complete row", "at least 2"]),
@@ -157,7 +160,7 @@ def test_numbers_that_are_kept_as_objects_or_text_are_numbers() -> None:
     X, _, dropped = training_table(frame, "y", missing="drop-rows")
     assert X.to_numpy().tolist() == [[1.5, 1.0], [-3.0, 3.0]]
     assert dropped == 1
-    assert "'a' has no value in row 2" in refusal(training_table, frame, "y")
+    assert "'a' has 1 missing value (row 2)" in refusal(training_table, frame, "y")
 
 
 def test_a_model_gets_the_columns_it_needs(tmp_path: Path) -> None:
@@ -232,6 +235,11 @@ def test_groups_in_either_form(tmp_path: Path, content: object) -> None:
     assert read_groups(place, ["a", "b", "c"], ignored=["gone"]) == ["g", "h", "g"]
 
 
+def test_inputs_without_a_group_are_alone(tmp_path: Path) -> None:
+    for text in ('{"g": ["a", "c"]}', '{"a": "g", "c": "g"}'):
+        assert read_groups(table(tmp_path, text, "g.json"), ["a", "b", "c"]) == ["g", "b", "g"]
+
+
 def test_groups_may_be_numbers(tmp_path: Path) -> None:
     assert read_groups(table(tmp_path, '{"a": 1, "b": 2}', "g.json"), ["b", "a"]) == ["2", "1"]
 
@@ -242,7 +250,7 @@ def test_groups_may_be_numbers(tmp_path: Path) -> None:
         ("", ["not JSON", "line 1"]),
         ("[1, 2]", ["does not describe groups"]),
         ("{}", ["does not describe groups"]),
-        ('{"g": ["a"]}', ["'b'", "no group", "--drop b"]),
+        ('{"b": ["a"]}', ["groups called 'b'", "other names"]),
         ('{"g": ["a", "b", "z"]}', ["'z'", "the table does not have as input"]),
         ('{"g": ["a", "b"], "h": ["a"]}', ["'a'", "'g' and 'h'"]),
         ('{"g": ["a"], "g": ["b"]}', ["'g'", "twice"]),

@@ -20,7 +20,7 @@ import nvsd
 from nvsd.files import (
     check_output,
     read_path,
-    replacing,
+    write_bytes,
     write_dataset,
     write_text,
 )
@@ -44,16 +44,20 @@ def path() -> xr.Dataset:
 # --- writing -----------------------------------------------------------------------------------
 
 
-def test_a_file_is_replaced_as_a_whole(tmp_path: Path) -> None:
+def test_a_file_is_replaced_as_a_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    move = os.replace
     place = tmp_path / "result.txt"
     write_text(place, "first")
     place.chmod(0o640)
-    with replacing(place) as temporary:
-        temporary.write_text("sec")
-        assert place.read_text() == "first"
-        assert temporary.parent == place.parent
-        assert temporary.suffix == place.suffix
-        temporary.write_text("second")
+    seen = []
+    monkeypatch.setattr(
+        os, "replace", lambda a, b: (seen.append((a, place.read_text())), move(a, b))
+    )
+    write_bytes(place, b"second")
+    (temporary, before), *_ = seen
+    assert before == "first"
+    assert temporary.parent == place.parent
+    assert temporary.suffix == place.suffix
     assert place.read_text() == "second"
     assert stat.S_IMODE(place.stat().st_mode) == 0o640
     assert os.listdir(tmp_path) == ["result.txt"]
@@ -66,17 +70,18 @@ def test_a_new_file_has_the_usual_permissions(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()])
-def test_a_failure_leaves_the_old_file(tmp_path: Path, error: BaseException) -> None:
+def test_a_failure_leaves_the_old_file(
+    tmp_path: Path, error: BaseException, monkeypatch: pytest.MonkeyPatch
+) -> None:
     place = tmp_path / "result.txt"
     place.write_text("old")
 
-    def write_half() -> None:
-        with replacing(place) as temporary:
-            temporary.write_text("half")
-            raise error
+    def fail(_: int) -> None:
+        raise error
 
+    monkeypatch.setattr(os, "fsync", fail)
     with pytest.raises(type(error)):
-        write_half()
+        write_bytes(place, b"half")
     assert place.read_text() == "old"
     assert os.listdir(tmp_path) == ["result.txt"]
 

@@ -54,7 +54,7 @@ BAD_SAMPLES = {
     "nu is infinite": {"nu": np.inf},
     "nu is text": {"nu": "small"},
     "nu is true": {"nu": True},
-    "kernel is no kernel": {"kernel": "gaussian"},
+    "kernel is no kernel": {"kernel": "round"},
     "kernel is a class": {"kernel": Gaussian},
     "too many widths": {"kernel": Gaussian((1.0, 2.0, 3.0, 4.0))},
     "representation is unknown": {"representation": "fourier"},
@@ -110,11 +110,11 @@ BAD_CALLS = {
     "max_iter is NaN": {"max_iter": np.nan},
     "center is text": {"center": "no"},
     "quadratic is unknown": {"quadratic": "S3"},
-    "penalty is no penalty": {"penalty": "lasso"},
+    "penalty is no penalty": {"penalty": "ridge"},
     "penalty is a class": {"penalty": Lasso},
     "a label is missing": {"penalty": GroupLasso(["a", "b"])},
     "groups overlap": {"penalty": GroupLasso({"a": [0, 1], "b": [1, 2]})},
-    "groups miss an input": {"penalty": GroupLasso({"a": [0, 1]})},
+    "a group has the name of an input without one": {"penalty": GroupLasso({"x2": [0, 1]})},
     "a group names an unknown input": {"penalty": GroupLasso({"a": [0, 1], "b": ["x7"]})},
     "too few weights": {"penalty": Lasso(weights=[1.0, 2.0])},
     "no grid without weight": {"penalty": Lasso(weights=[0.0, 1.0, 1.0])},
@@ -153,9 +153,10 @@ def test_a_prepared_problem_checks_the_target() -> None:
 
 def test_good_input_of_other_types() -> None:
     expected = nvsd.nvsd_path(X, Y, kernel=Linear(), n_taus=3)
+    rows = range(5, 5 + N)
     for points, target in [
         (X.tolist(), Y.tolist()),
-        (pd.DataFrame(X, columns=["x0", "x1", "x2"]), pd.Series(Y, index=range(5, 5 + N))),
+        (pd.DataFrame(X, rows, ["x0", "x1", "x2"]), pd.Series(Y, rows)),
         (np.asfortranarray(X), Y[:, None]),
     ]:
         path = nvsd.nvsd_path(points, target, kernel=Linear(), n_taus=3)

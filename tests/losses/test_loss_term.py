@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from path_problems import sample
 
 import nvsd
+from nvsd.data.weights import row_weights
 from nvsd.kernels import Gaussian
 from nvsd.losses import Huber, Logistic, Loss, LossTerm, Quantile, Squared, loss_term
-from nvsd.losses.term import sample_weights
 from reference.losses import formula
 
 LOSSES = [Logistic(), Huber(0.7), Quantile(0.5), Quantile(0.1), Squared()]
@@ -173,7 +173,8 @@ def test_labels_of_every_kind(labels: tuple) -> None:
 
 
 WEIGHTS = {
-    "zero": [0.0] + [1.0] * 8,
+    "all zero": [0.0] * 9,
+    "all but one zero": [0.0] * 8 + [1.0],
     "negative": [-1.0] + [1.0] * 8,
     "missing": [np.nan] + [1.0] * 8,
     "infinite": [np.inf] + [1.0] * 8,
@@ -192,9 +193,9 @@ def test_weights_that_are_refused(case: str, loss: Loss) -> None:
 
 
 def test_weights_have_a_mean_of_one() -> None:
-    assert sample_weights(None, 3) is None
-    assert sample_weights([2.0, 2.0, 2.0], 3) is None
-    np.testing.assert_allclose(sample_weights([1.0, 2.0, 3.0], 3), [0.5, 1.0, 1.5])
+    assert row_weights(None, 3).values is None
+    assert row_weights([2.0, 2.0, 2.0], 3).values is None
+    np.testing.assert_allclose(row_weights([1.0, 2.0, 3.0], 3).values, [0.5, 1.0, 1.5])
 
 
 CLASS_WEIGHTS = {

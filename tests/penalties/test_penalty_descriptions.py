@@ -123,13 +123,13 @@ def test_json_and_hash(penalty: Penalty) -> None:
 BAD: dict[str, tuple[Callable[[], object], str]] = {
     "overlap": (lambda: GroupLasso({"a": [0, 1], "b": [1, 2]}).bind(3), "overlap in 'x1'"),
     "twice": (lambda: GroupLasso({"a": ["x0", 0]}).bind(1), "overlap in 'x0'"),
-    "missing": (lambda: SparseGroupLasso({"a": [1]}).bind(3), "miss 'x0', 'x2'"),
+    "taken": (lambda: SparseGroupLasso({"x0": [1]}).bind(3), "other groups are called 'x0'"),
     "unknown name": (lambda: GroupLasso({"a": ["age", "agee"]}).bind(["age"]), "name 'agee'"),
     "unknown index": (lambda: GroupLasso({"a": [0, -1, 7]}).bind(1), "name -1, 7"),
     "labels": (lambda: GroupLasso([0, 1]).bind(3), "2 group labels .* 3 features"),
     "empty group": (lambda: GroupLasso({"a": [0], "b": []}), "group b is empty"),
     "no groups": (lambda: GroupLasso([]), "groups is empty"),
-    "not a list": (lambda: GroupLasso({"a": "age"}), "group a is 'age'"),
+    "not a list": (lambda: GroupLasso({"a": "age", "b": ["size"]}), "group a is 'age'"),
     "groups a number": (lambda: GroupLasso(3), "groups is 3"),  # type: ignore[arg-type]
     "name or number": (
         lambda: GroupLasso({"a": [1, 0]}).bind(["1", "0"]),
@@ -246,3 +246,24 @@ def test_the_checks_of_a_class_are_its_own() -> None:
     assert Lasso([1, 2]).weights == (1.0, 2.0)
     del Odd
     gc.collect()
+
+
+@pytest.mark.parametrize(
+    "groups",
+    [
+        {"g": ["a", "c"]},
+        {"a": "g", "c": "g"},
+        {0: "g", "c": "g"},
+        {"a": "g", "b": "b", "c": "g"},
+        pd.Series({"c": "g", "a": "g"}),
+    ],
+)
+def test_groups_may_be_partial_and_by_feature(groups):
+    penalty = GroupLasso(groups)
+    assert list(penalty.group_labels(["a", "b", "c"])) == ["g", "b", "g"]
+    assert Penalty.from_json(penalty.to_json()) == penalty
+
+
+def test_a_group_cannot_take_the_name_of_a_feature_on_its_own():
+    with pytest.raises(ValueError, match="groups of their own, but other groups are called 'b'"):
+        GroupLasso({"b": ["a", "c"]}).bind(["a", "b", "c"])

@@ -4,34 +4,19 @@ from __future__ import annotations
 
 import csv
 import io
-import json
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
+from browser_problems import Page
 
 import nvsd
 from nvsd.kernels import Gaussian, Linear, Polynomial
 from nvsd.penalties import ElasticNet, GroupLasso
 from nvsd.report import write_report
 
-webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
-
-CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
-DRIVER = shutil.which("chromedriver")
-if not CHROMIUM or not DRIVER:
-    pytest.skip("no browser: chromium or chromedriver is not installed", allow_module_level=True)
-
-FLAGS = (
-    "--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-sync "
-    "--disable-background-networking --disable-component-update --disable-dev-shm-usage "
-    "--window-size=1280,900"
-)
 HOSTILE = [
     "<script>document.title='broken'</script>",
     "</script><img src=x onerror=\"document.title='broken'\">",
@@ -40,95 +25,6 @@ HOSTILE = [
     "x" * 10_000,
     "{{data}} \u2028 \u202eright to left",
 ]
-
-
-class Page:
-    """A report in the browser, with the few moves the tests make."""
-
-    def __init__(self, driver: Any) -> None:
-        self.driver = driver
-
-    def open(self, file: Path) -> Page:
-        self.driver.get(file.as_uri())
-        self.settle()
-        return self
-
-    def run(self, script: str, *arguments: object) -> Any:
-        return self.driver.execute_script(script, *arguments)
-
-    def settle(self) -> None:
-        """Wait until the picture of the last change is drawn."""
-        self.driver.execute_async_script(
-            "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(done));"
-        )
-
-    def move(self, t: int) -> None:
-        """Put the slider at the t-th τ, as a finger would."""
-        self.run(
-            "const s = document.getElementById('tau'); s.value = arguments[0];"
-            "s.dispatchEvent(new Event('input', {bubbles: true}));",
-            t,
-        )
-        self.settle()
-
-    def press(self, selector: str, *keys: str) -> None:
-        element = self.driver.find_element("css selector", selector)
-        for key in keys:
-            element.send_keys(key)
-        self.settle()
-
-    def text(self, selector: str) -> str:
-        found = self.run("return document.querySelector(arguments[0]).textContent", selector)
-        return str(found)
-
-    def listed(self) -> list[int]:
-        """Numbers of the inputs in the list of selected ones."""
-        rows = "[...document.querySelectorAll('#selected-list li')]"
-        return [int(a) for a in self.run(f"return {rows}.map((row) => row.dataset.input)")]
-
-    def table(self) -> list[list[str]]:
-        """The cells of the table."""
-        rows: list[list[str]] = self.run(
-            "return [...document.querySelectorAll('tbody tr')]"
-            ".map((row) => [...row.cells].map((cell) => cell.textContent))"
-        )
-        return rows
-
-    def complaints(self) -> list[str]:
-        """What the console says, and every address that was asked for beyond this file."""
-        said = [entry["message"] for entry in self.driver.get_log("browser")]
-        for entry in self.driver.get_log("performance"):
-            message = json.loads(entry["message"])["message"]
-            if message["method"] == "Network.requestWillBeSent":
-                url, page = message["params"]["request"]["url"], message["params"]["documentURL"]
-                # The browser's own first page, an empty tab, may still be loading.
-                if not url.startswith(("file://", "data:")) and not page.startswith("chrome://"):
-                    said.append(url)
-        return said
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    from selenium.webdriver.chrome.service import Service
-
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    for flag in FLAGS.split():
-        options.add_argument(flag)
-    options.add_argument(f"--user-data-dir={tmp_path_factory.mktemp('profile')}")
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    driver = webdriver.Chrome(options=options, service=Service(DRIVER))
-    driver.set_script_timeout(60)
-    yield driver
-    driver.quit()
-
-
-@pytest.fixture
-def page(browser: Any) -> Iterator[Page]:
-    page = Page(browser)
-    page.complaints()
-    yield page
-    assert page.complaints() == []
 
 
 @pytest.fixture(scope="module")
@@ -291,15 +187,7 @@ def test_themes_widths_and_two_hundred_inputs(
     page.open(write_report(path, tmp_path / "report.html", X=X, y=X[:, :5].sum(axis=1)))
     for width in (390, 1280):
         for scheme in ("light", "dark"):
-            page.driver.execute_cdp_cmd(
-                "Emulation.setEmulatedMedia",
-                {"features": [{"name": "prefers-color-scheme", "value": scheme}]},
-            )
-            page.driver.execute_cdp_cmd(
-                "Emulation.setDeviceMetricsOverride",
-                {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500},
-            )
-            page.settle()
+            page.resize(width, scheme)
             look = "return getComputedStyle(document.body).backgroundColor"
             shade = page.run(look)
             assert (shade == "rgb(22, 24, 27)") == (scheme == "dark")

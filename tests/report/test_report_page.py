@@ -7,6 +7,7 @@ import hashlib
 import itertools
 import re
 import zipfile
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -72,6 +73,8 @@ def test_the_script_never_makes_markup_from_text() -> None:
 @example(HOSTILE, "</title><script>alert(1)</script>{{data}}\ud800")
 @example(["a"], "{{script}}")
 def test_names_are_data_and_never_markup(names: list[str], title: str) -> None:
+    if find_spec("pyarrow"):  # then pandas, and so a Dataset, cannot hold a lone surrogate
+        names = [name.encode(errors="replace").decode() for name in names]
     plain = report_html(two_points([f"x{a}" for a in range(len(names))]), title="title")
     text = report_html(two_points(names), title=title)
     text.encode("utf-8")

@@ -17,7 +17,7 @@ from nvsd.losses import Huber, Logistic, Quantile
 from nvsd.plots import plot_elimination
 from nvsd.results.classes import of_classes, predicted_classes
 from nvsd.selection.classes import ClassSelection
-from nvsd.selection.inputs import _folds
+from nvsd.selection.folds import _folds
 from nvsd.selection.quality import quality
 from nvsd.selection.targets import are_labels
 

@@ -200,6 +200,7 @@ def test_nothing_is_selected_from_noise(seed: int) -> None:
     assert np.ptp(found.predict(rng.standard_normal((5, 10)))) == 0.0
 
 
+@pytest.mark.filterwarnings("ignore::nvsd.selection.DataWarning")
 def test_degenerate_tables_have_an_answer() -> None:
     rng = np.random.default_rng(0)
     X = rng.standard_normal((40, 3))

@@ -15,8 +15,12 @@ import nvsd
 from nvsd.kernels import Anova, Gaussian, Kernel, Linear
 from nvsd.losses import Huber, Logistic
 from nvsd.penalties import GroupLasso, Lasso
+from nvsd.results.facts import reason_of
 from nvsd.results.screen import _width
-from nvsd.selection.facts import reason_of
+from nvsd.ridge.dense import fit_ridge
+from nvsd.selection.effects import effects_of, interactions_of
+from nvsd.selection.inputs import Inputs
+from nvsd.selection.refits import Refit
 
 N = 80
 NAMES = ["age", "blood pressure", "x" * 200, "年齢年齢年齢年齢年齢年齢年齢年齢年齢年齢年齢", "e"]
@@ -205,3 +209,27 @@ def test_tables_of_effects_and_interactions() -> None:
     assert len(nothing.effects()) == len(nothing.interactions()) == 0
     assert list(nothing.interactions()) == ["pair", "share", "strength"]
     assert len(found("classes").effects()) == len(found("classes").selected)
+
+
+def test_inputs_of_the_kernel_with_one_name_are_one_effect() -> None:
+    """As the levels of a category are."""
+
+    class Two(Refit):
+        owner = np.array([0, 1, 1, 2])
+        features = ("a", "b", "c")
+
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 4))
+    y = X[:, 0] + X[:, 1] * X[:, 2] + X[:, 0] * X[:, 2]
+    fit = fit_ridge(X, y, Gaussian(2.0), 1e-4, np.array([True, True, True, False]))
+    inputs = Inputs(("a", "b=1", "b=2", "c"), np.zeros(4), np.ones(4))
+    each, both = Refit(fit, inputs), Two(fit, inputs)
+    assert both.uses == ["a", "b"]
+    one = effects_of(each).set_index("feature")["share"]
+    two = effects_of(both).set_index("feature")["share"]
+    pairs = interactions_of(each).set_index("pair")["share"]
+    assert two["a"] == pytest.approx(one["a"])
+    assert two["b"] == pytest.approx(one["b=1"] + one["b=2"] + pairs[("b=1", "b=2")])
+    together = interactions_of(both)
+    assert together["pair"].tolist() == [("a", "b")]
+    assert together["share"][0] == pytest.approx(pairs[("a", "b=1")] + pairs[("a", "b=2")])

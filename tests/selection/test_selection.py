@@ -132,6 +132,7 @@ def test_nothing_is_selected_where_there_is_nothing():
     assert not result.refit.gradient(X).any()
 
 
+@pytest.mark.filterwarnings("ignore::nvsd.selection.DataWarning")
 def test_a_constant_target_selects_nothing():
     X, _ = additive(30, 4)
     for method in METHODS:
@@ -441,6 +442,7 @@ def test_other_kernels_many_rows_and_repeated_rows_get_no_help():
     assert not _guides(a_task(repeated, np.repeat(y[:2], 25), kernel=CUBIC))
 
 
+@pytest.mark.filterwarnings("ignore::nvsd.selection.DataWarning")
 @pytest.mark.parametrize("method", ["reweight", "pool"])
 def test_every_fold_has_as_many_guides_as_all_samples(method):
     given = {"method": method, "kernel": Polynomial(2), "nus": [1e-2, 1e-4]}
@@ -743,6 +745,7 @@ def test_a_width_for_each_input_by_cross_validation():
     assert_allclose(model.nvsd.predict(X_new[:, :2]), own.refit.predict(X_new), rtol=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore::nvsd.selection.DataWarning")
 def test_no_inputs_have_no_widths():
     X, y = wiggly(30)
     result = select(X[:, 2:], 0 * y, width_per_input=True, method="eliminate")
@@ -816,8 +819,9 @@ REFUSED = [
     ({"validation": (pd.DataFrame(X_BAD, columns=list("abc")), Y_BAD)}, "lack 'x0'"),
     ({"groups": {"a": [0, 1], "b": [1, 2]}}, "the groups overlap in 'x1'"),
     ({"groups": ["a", "b"]}, "2 group labels were given for 3 features"),
-    ({"kernel": "gaussian"}, "kernel = 'gaussian' is not a kernel"),
-    ({"penalty": "lasso"}, "penalty = 'lasso' is not a penalty"),
+    ({"kernel": "round"}, "kernel = 'round' is unknown; give a kernel of nvsd.kernels, or one of"),
+    ({"penalty": "ridge"}, "penalty = 'ridge' is unknown; give a penalty of nvsd.penalties, or"),
+    ({"penalty": "group"}, "penalty = 'group' needs groups"),
     ({"nus": []}, "nus has shape (0,)"),
     ({"nus": [1.0, -1.0]}, "a number of nus = -1.0 is not allowed"),
     ({"widths": [0.0]}, "a number of widths = 0.0 is not allowed"),

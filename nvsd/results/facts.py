@@ -25,8 +25,15 @@ class Judged(NamedTuple):
 
     @property
     def text(self) -> str:
-        """Both numbers."""
-        return f"{self.error:.4g}" + (f" ± {self.se:.2g}" if np.isfinite(self.se) else "")
+        """Both numbers, the second with two digits, as in 3008 ± 190."""
+        if not np.isfinite(self.se):
+            return f"{self.error:.4g}"
+        rounded = float(f"{self.se:.2g}")
+        return (
+            f"{self.error:.4g} ± {rounded:.0f}"
+            if 10 <= rounded < 1e6
+            else (f"{self.error:.4g} ± {rounded:.2g}")
+        )
 
 
 class Facts(NamedTuple):

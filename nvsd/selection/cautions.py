@@ -1,0 +1,85 @@
+"""Warnings about data from which a selection can learn little."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from nvsd.data.names import feature_names
+from nvsd.data.rows import ArrayRows, Rows
+from nvsd.data.sources import Source, read_source
+from nvsd.data.units import DataWarning
+from nvsd.data.words import listed
+from nvsd.selection.task import Array
+
+FEW_ROWS = 10  # with fewer, five folds hold out a single row each, or hardly more
+MOST_CLASSES = 5  # so few different whole numbers may be labels of classes
+
+
+def read_warily(X: Any, y: Any, loss: Any, *given: Any) -> Source:
+    """`read_source`, with a warning for each thing that is odd; estimators pass rows, unwarned."""
+    source = read_source(X, y, *given)
+    if not isinstance(X, Rows):
+        for text in (*_of_target(source.y, loss), *_of_inputs(source.X)):
+            warnings.warn(text, DataWarning, stacklevel=3)
+    return source
+
+
+def _of_target(y: Any, loss: Any) -> list[str]:
+    """What is odd about y."""
+    values = np.ravel(np.asarray(y)) if y is not None and np.ndim(y) else np.empty(0)
+    if values.dtype.kind not in "iuf" or not len(values) or not np.isfinite(values).all():
+        return []
+    found = np.unique(values)
+    if len(found) == 1:
+        return [f"y is {found[0]:g} in every row, so there is nothing to explain."]
+    whole = loss is None and bool((found == np.round(found)).all())
+    if whole and len(found) <= min(MOST_CLASSES, len(values) // 4):
+        text = f"y has {len(found)} different values, all whole numbers, and is taken as a number"
+        return [f"{text}; give loss='logistic' if they are classes, or loss='squared' if not."]
+    return []
+
+
+def _of_inputs(X: Any) -> list[str]:
+    """What is odd about X."""
+    points = _points(X)
+    if points is None:
+        return []
+    found = []
+    if len(points) < FEW_ROWS:
+        found.append(
+            f"X has {len(points)} rows, from which sets of inputs can hardly be judged; give at "
+            f"least {FEW_ROWS}, or take the ranking as a guess."
+        )
+    known = X.features if isinstance(X, ArrayRows) else feature_names(X, points.shape[1])
+    names = np.array(known, dtype=object)
+    constant = (points == points[0]).all(axis=0)
+    if constant.any():
+        found.append(
+            f"the same value is in every row of {listed(names[constant])}, so nothing can be "
+            "learnt about that; leave it out."
+        )
+    first: dict[bytes, str] = {}
+    twice = [
+        (first.setdefault(column.tobytes(), name), name)
+        for column, name, same in zip(points.T, names.tolist(), constant, strict=True)
+        if not same
+    ]
+    repeats = [f"{two} repeats {one}" for one, two in twice if one != two]
+    if repeats:
+        found.append(
+            f"{listed(repeats)}, so the data cannot tell them apart; leave one of them out, or "
+            "put them in a group."
+        )
+    return found
+
+
+def _points(X: Any) -> Array | None:
+    """The numbers of X, if it is in memory and will be accepted."""
+    if isinstance(X, ArrayRows):
+        return None if X.lazy else X.points()
+    if not isinstance(X, np.ndarray) or isinstance(X, np.memmap) or X.dtype.kind not in "biuf":
+        return None
+    return X if X.ndim == 2 and X.size and np.isfinite(X).all() else None

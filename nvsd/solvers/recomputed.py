@@ -1,0 +1,164 @@
+"""The gap of returned coefficients, computed again from nothing but products with the kernel.
+
+    f = Σ_j α_j k(x_j, ·) + Σ_aj β_aj ∂_a k(x_j, ·)
+
+No factorisation and no matrix of the solver goes in; bounds on the errors of the products come out.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nvsd.kernels import Kernel, blocks
+from nvsd.kernels.blocks import CHUNK
+from nvsd.linalg import cholesky, cholesky_solve
+from nvsd.penalties import BoundPenalty, block_norms
+from nvsd.representations.base import Problem
+from nvsd.solvers.points import Points
+from nvsd.tolerances import EPS
+
+Array = NDArray[np.float64]
+
+LARGEST_SUMS = 64 * CHUNK  # entries of |G| that are summed for a bound; above, its diagonal is used
+
+
+class Sections(NamedTuple):
+    """Functions with kernel sections at the samples X: α (k, n) and β (k, d, n)."""
+
+    kernel: Kernel
+    X: Array
+    alpha: Array
+    beta: Array
+
+    def evaluate(self) -> tuple[Array, Array, Array]:
+        """f at the samples (k, n), its derivatives over √n (k, d, n) and ‖f‖² (k,)."""
+        f, z = blocks.rows_first(self.kernel, self.X, self.X, self.alpha, self.beta)
+        norm = np.einsum("ki,ki->k", self.alpha, f) + np.einsum("kai,kai->k", self.beta, z)
+        return f, z / np.sqrt(len(self.X)), np.maximum(norm, 0.0)
+
+    def rounding(self) -> tuple[Array, Array]:
+        """Errors of f (k, n) and its derivatives (k, d, n), from sums of all |terms|."""
+        if self.X.size**2 > LARGEST_SUMS:
+            return self.rough_rounding()
+        X, kernel, (n, d) = self.X, self.kernel, self.X.shape
+        alpha, beta = np.abs(self.alpha), np.abs(self.beta).reshape(len(self.alpha), -1)
+        f, z = np.empty_like(alpha), np.empty((len(alpha), d, n))
+        step = max(1, CHUNK // (n * (d + 1) ** 2))
+        for start in range(0, n, step):
+            rows = slice(start, start + step)
+            some = X[rows]
+            D, across = np.abs(blocks.D(kernel, some, X)), np.abs(blocks.D(kernel, X, some))
+            f[:, rows] = alpha @ np.abs(blocks.K(kernel, X, some)) + beta @ across
+            slopes = D @ alpha.T + np.abs(blocks.L(kernel, some, X)) @ beta.T
+            z[:, :, rows] = np.moveaxis(slopes.reshape(d, len(some), -1), -1, 0)
+        return EPS * f, EPS * z
+
+    def rough_rounding(self) -> tuple[Array, Array]:
+        """The same for any sample, (k, 1) and (k, d, 1): no entry of G exceeds its diagonal."""
+        value, slopes = largest_diagonal(self.kernel, self.X)
+        reach = value * np.abs(self.alpha).sum(axis=1) + np.abs(self.beta).sum(axis=2) @ slopes
+        return EPS * (reach * value)[:, None], EPS * (reach[:, None] * slopes)[:, :, None]
+
+
+def largest_diagonal(kernel: Kernel, X: Array) -> tuple[float, Array]:
+    """The roots of k(x, x) and of ∂_a∂'_a k(x, x) at the sample farthest from the origin."""
+    far = X[[int(np.argmax(np.einsum("ia,ia->i", X, X)))]]
+    return float(np.sqrt(blocks.K(kernel, far)[0, 0])), np.sqrt(blocks.L(kernel, far).diagonal())
+
+
+def gap_rounding(
+    points: Points, problem: Problem, penalty: BoundPenalty, f_error: Array, z_error: Array
+) -> Array:
+    """What such errors of f and of its derivatives can change a gap by."""
+    error = _fenchel_rounding(points, problem, penalty, z_error)
+    if not problem.quadratic:
+        return np.asarray(error + 2.0 * (np.abs(points.u[:, 0]) * f_error).sum(axis=1))
+    # The gradient's coefficients are off by c/n times the error of f: in the norm of A⁻¹ at most
+    # √(c/2) times its root mean square.
+    off = np.sqrt(0.5 * problem.representation.loss.curvature * np.mean(f_error**2, axis=1))
+    return np.asarray(error + off * (off + 2.0 * np.sqrt(points.gap)))
+
+
+def _fenchel_rounding(
+    points: Points, problem: Problem, penalty: BoundPenalty, z_error: Array
+) -> Array:
+    d, n = problem.representation.shape
+    sizes = block_norms(problem.inputs(points.u))
+    steepness = points.tau[:, None] * penalty.value(np.eye(d)) + sizes
+    errors = block_norms(np.broadcast_to(z_error, (*z_error.shape[:2], n))) / np.sqrt(n)
+    return np.asarray(np.einsum("ka,ka->k", steepness, errors))
+
+
+def quadratic_gap(
+    points: Points, problem: Problem, penalty: BoundPenalty, sections: Sections, f: Array, z: Array
+) -> tuple[Array, Array]:
+    """The gap of the coefficients of f with derivatives z, and a bound on its error.
+
+    Let g be the gradient of E(f) + uᵀz at f, a function of the same kind. The gap is
+
+        τJ(z) + (τJ)*(u) − uᵀz  +  ½‖g‖² in the norm of A⁻¹,
+
+    and 2ν‖g‖² in that norm equals ‖g − Σ_i a_i k(x_i, ·)‖² + nν‖a‖² for the best a and is below it
+    for any other a. No term is a difference of large, nearly equal numbers.
+    """
+    y, rep, u = problem.y, problem.representation, points.u
+    assert y is not None
+    n, nu, c, shift = rep.n, rep.nu, rep.loss.curvature, rep.loss.shift(rep.n, rep.nu)
+    f_error, z_error = sections.rounding()
+    fenchel = problem.fenchel_gap(penalty, points.tau, z, u)
+    values = -c / n * (y - f - shift * sections.alpha)
+    slopes = 2.0 * nu * sections.beta + u / np.sqrt(n)
+    gradient = sections._replace(alpha=values, beta=slopes)
+    distance, more = _distance(gradient, shift)
+    more_f = np.sqrt(0.5 * c * np.mean(f_error**2, axis=1))
+    distance = (np.sqrt(distance / (4.0 * nu)) + more_f) ** 2
+    error = _fenchel_rounding(points, problem, penalty, z_error)
+    return fenchel + distance, error + more / (4.0 * nu)
+
+
+def _distance(g: Sections, shift: float) -> tuple[Array, Array]:
+    """min over a of ‖g − Σ_i a_i k(x_i, ·)‖² + shift ‖a‖², and a bound on its error."""
+    K = blocks.K(g.kernel, g.X)
+    K[np.diag_indices(len(K))] += shift
+    at_samples, _, _ = g.evaluate()
+    a = cholesky_solve(cholesky(K), at_samples)
+    rest = g._replace(alpha=g.alpha - a)
+    return rest.evaluate()[2] + shift * np.einsum("ki,ki->k", a, a), _norm_rounding(rest)
+
+
+def _norm_rounding(f: Sections) -> Array:
+    """Of ‖f‖²."""
+    f_error, z_error = f.rounding()
+    of_beta = (np.abs(f.beta) * z_error).sum(axis=(1, 2))
+    return np.asarray((np.abs(f.alpha) * f_error).sum(axis=1) + of_beta)
+
+
+def split_gap(
+    points: Points, problem: Problem, penalty: BoundPenalty, sections: Sections, Z: Array
+) -> Array:
+    """The gap of the coefficients where S2 takes the loss; Z holds f and its derivatives."""
+    terms = problem.fenchel_gap(penalty, points.tau, Z, points.u)
+    return terms + problem.representation.nu * _off(points, problem, sections).evaluate()[2]
+
+
+def split_rounding(
+    points: Points, problem: Problem, penalty: BoundPenalty, sections: Sections
+) -> Array:
+    """A bound on the error of that gap.
+
+    Each value of f, and each derivative, changes the first two terms by at most twice its slope.
+    """
+    rounding = gap_rounding(points, problem, penalty, *sections.rounding())
+    return rounding + problem.representation.nu * _norm_rounding(_off(points, problem, sections))
+
+
+def _off(points: Points, problem: Problem, sections: Sections) -> Sections:
+    """f minus that of the dual points."""
+    nu, root_n, u = problem.representation.nu, np.sqrt(len(sections.X)), points.u
+    return sections._replace(
+        alpha=sections.alpha + u[:, 0] / (2.0 * nu),
+        beta=sections.beta + problem.inputs(u) / (2.0 * nu * root_n),
+    )

@@ -1,0 +1,105 @@
+"""Ctrl-C ends a long call soon; outputs that are closed, and odd options, end in a sentence."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from file_problems import check_sentence
+
+import nvsd
+from nvsd.kernels import Gaussian, Matern52, neighbour_width
+from nvsd.kernels.widths import PIECE
+
+LOADED = 10.0  # seconds; two on a machine that does nothing else
+CALLS = {
+    "width": "neighbour_width(X)",
+    "path": "nvsd.nvsd_path(X, y, kernel=Gaussian(30.0), n_taus=50, tol=1e-10)",
+}
+PROGRAM = """
+import numpy as np, nvsd
+from nvsd.kernels import Gaussian, neighbour_width
+rng = np.random.default_rng(0)
+X = rng.standard_normal((2000, 1000)); y = X[:, 0]
+print("ready", flush=True)
+{call}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CALLS)
+def test_an_interrupt_ends_a_long_call(name: str) -> None:
+    program = [sys.executable, "-c", PROGRAM.format(call=CALLS[name])]
+    with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+        time.sleep(1.0)
+        start = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        process.wait(60)
+        assert time.monotonic() - start < LOADED
+        assert process.returncode != 0
+
+
+def test_the_width_does_not_depend_on_the_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    X = np.random.default_rng(0).standard_normal((300, 4))
+    expected = neighbour_width(X)
+    monkeypatch.setattr("nvsd.kernels.widths.PIECE", 7 * X.size)
+    assert 7 * X.size < PIECE
+    assert neighbour_width(X) == expected
+
+
+@pytest.mark.parametrize("kind", [Gaussian, Matern52])
+@pytest.mark.parametrize("width", [1e-300, 1e300, (1.0, 1e-200)])
+def test_a_width_out_of_range_is_refused(kind: type, width: float) -> None:
+    with pytest.raises(ValueError, match="other units") as refused:
+        kind(width)
+    check_sentence(refused.value)
+
+
+def test_a_grid_that_does_not_fit_is_refused_before_it_is_made(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def never(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr("nvsd.solved.flat_point", never)
+    X = np.random.default_rng(0).standard_normal((20, 2))
+    with pytest.raises(ValueError, match="99999999 functions") as refused:
+        nvsd.nvsd_path(X, X[:, 0], n_taus=99_999_999)
+    check_sentence(refused.value)
+
+
+def test_a_closed_stdout_is_told_of(tmp_path: Path) -> None:
+    table = tmp_path / "t.csv"
+    rows = np.random.default_rng(0).standard_normal((9, 2))
+    table.write_text("a,y\n" + "\n".join(f"{a},{b}" for a, b in rows.tolist()))
+    command = f"{sys.executable} -m nvsd path {table} --target y --n-taus 2 >&-"
+    ended = subprocess.run(
+        command, shell=True, stderr=subprocess.PIPE, text=True, timeout=120, check=False
+    )
+    assert ended.returncode == 1
+    assert "stdout is closed" in ended.stderr
+
+
+def test_an_interrupt_while_the_command_starts_is_one_sentence() -> None:
+    """As the command would import it, with Ctrl-C in the middle of the imports."""
+    program = """
+import sys
+sys.argv = ["nvsd"]
+class Interrupt:
+    def find_spec(self, name, path=None, target=None):
+        if name == "nvsd.kernels":
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Interrupt())
+import nvsd
+"""
+    command = [sys.executable, "-c", program]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert ended.returncode == 1
+    assert ended.stderr == "nvsd: error: interrupted; no further file was written.\n"
