@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from argparse import Namespace
 from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 from nvsd.cli._model import quiet_backend
@@ -29,8 +30,9 @@ def run(options: Namespace) -> None:
     if options.what == "pilot":
         _pilot(options)
         return
-    Path(options.out).mkdir(parents=True, exist_ok=True)
-    with locked(Path(options.out).absolute(), "the results folder"):
+    folder = Path(options.out).absolute()
+    beside = folder.parent.is_dir() and os.access(folder.parent, os.W_OK)
+    with locked(folder, "the results folder") if beside else nullcontext():
         _figure(options) if options.what == "figure1" else _table(options)
 
 
