@@ -45,10 +45,14 @@ class Spread:
         )
 
     @property
+    def varies(self) -> NDArray[np.bool_]:
+        """Which inputs are not constant, up to rounding."""
+        return np.asarray(np.sqrt(self.square / self.n) > CONSTANT_INPUT * self.largest)
+
+    @property
     def scale(self) -> Array:
         """Standard deviations; 1 for a constant input, whose rounding must not be amplified."""
-        deviation = np.sqrt(self.square / self.n)
-        return np.where(deviation > CONSTANT_INPUT * self.largest, deviation, 1.0)
+        return np.where(self.varies, np.sqrt(self.square / self.n), 1.0)
 
 
 def filled(X: Array) -> Array:

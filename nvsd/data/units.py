@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from nvsd.data.rows import ArrayRows, Rows
+from nvsd.data.scaling import Spread
 from nvsd.data.words import quoted
 
 # Penalties compare derivatives: an input whose spread is a thousand times that of another needs a
@@ -27,8 +28,8 @@ def warn_of_units(rows: Rows, kernel: Any) -> None:
         or isinstance(getattr(kernel, "width", None), tuple)
     ):
         return
-    spread = rows.points().std(axis=0)
-    varies = np.flatnonzero(spread > 0)
+    found = Spread.of(rows.points())
+    spread, varies = found.scale, np.flatnonzero(found.varies)
     if not len(varies):
         return
     least, most = varies[spread[varies].argmin()], varies[spread[varies].argmax()]

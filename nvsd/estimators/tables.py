@@ -64,7 +64,8 @@ class TableSelector(InputSelector):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.missing == "impute"
-        tags.input_tags.categorical = True
+        # Kernels with one width for all inputs find none where most rows repeat each other.
+        tags.input_tags.categorical = getattr(self, "method", "auto") in ("auto", "anova")
         return tags
 
 

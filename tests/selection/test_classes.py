@@ -13,6 +13,7 @@ from sklearn import metrics
 from sklearn.model_selection import StratifiedKFold
 
 import nvsd
+from nvsd.data.units import DataWarning
 from nvsd.losses import Huber, Logistic, Quantile
 from nvsd.plots import plot_elimination
 from nvsd.results.classes import of_classes, predicted_classes
@@ -123,7 +124,8 @@ def test_labels_of_every_type_are_the_same_problem(kind: str) -> None:
 def test_whole_numbers_are_numbers_unless_told() -> None:
     X, y = sample(80, 2)
     zeros = (y == "yes").astype(int)
-    plain = nvsd.select(X, zeros, cv=3, progress=False)
+    with pytest.warns(DataWarning, match="2 different values"):
+        plain = nvsd.select(X, zeros, cv=3, progress=False)
     assert not isinstance(plain, ClassSelection)
     assert plain.measure == "mean squared error"
     assert not are_labels(zeros)
