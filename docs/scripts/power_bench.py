@@ -181,25 +181,24 @@ def page() -> str:
             power = float(np.isin(data.true, kept).mean())
             found[row["cell"]][row["method"]][row["seed"]] = (false, power)
             seconds[row["method"]].append(row["seconds"])
-    lines, better = [], {m: [0, 0, 0] for m in METHODS if m != "ours"}
+    shown = {m: label for m, (label, _) in METHODS.items() if seconds[m]}
+    lines, better = [], {m: [0, 0, 0] for m in shown if m != "ours"}
     for cell in CELLS:
         by_method = found[cell]
         if "ours" not in by_method:
             continue
-        holds = {m: _holds(list(by_method[m].values())) for m in METHODS if by_method[m]}
+        holds = {m: _holds(list(by_method[m].values())) for m in shown if by_method[m]}
         powers = {m: np.mean([p for _, p in by_method[m].values()]) for m in holds}
         best = max((powers[m] for m in holds if holds[m]), default=np.nan)
         lines.append([about(cell), str(len(by_method["ours"]))])
-        for m in METHODS:
+        for m in shown:
             lines[-1].append(_entry(by_method[m], powers.get(m), holds.get(m), best))
         for m, counts in better.items():
             if holds.get(m):
                 counts[_compare(by_method["ours"], by_method[m])] += 1
-    head = ["cell", "runs", *(label for label, _ in METHODS.values())]
-    times = [
-        ["seconds", "", *(f"{np.mean(seconds[m]):.1f}" if seconds[m] else "–" for m in METHODS)]
-    ]
-    against = [[METHODS[m][0], *map(str, counts)] for m, counts in better.items()]
+    head = ["cell", "runs", *shown.values()]
+    times = [["seconds", "", *(f"{np.mean(seconds[m]):.1f}" for m in shown)]]
+    against = [[shown[m], *map(str, counts)] for m, counts in better.items()]
     where = json.loads((RESULTS / "environment.json").read_text())
     measured = "; ".join(f"{name}: {value}" for name, value in where.items())
     return "\n".join(
@@ -207,7 +206,8 @@ def page() -> str:
             INTRO,
             table(head, lines + times),
             "",
-            "Cells in which a peer holds its rate, by a paired Wilcoxon test at 5 %:",
+            "Cells in which a peer holds its rate, by a paired Wilcoxon test at 5 %, which needs at "
+            "least six runs:",
             "",
             table(["peer", "nvsd has more power", "no difference", "less power"], against),
             "",
