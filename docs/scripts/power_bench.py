@@ -167,6 +167,9 @@ A cell shows the power. In parentheses is the false discovery rate where it is n
 {LEVEL:g} by more than {HOLDS:g} standard errors. **Bold** is the best power of those that hold it.
 """
 
+AGAINST = """\
+Cells in which a peer holds its rate, by a paired Wilcoxon test at 5 %, which needs six runs:"""
+
 
 def page() -> str:
     """The page."""
@@ -206,8 +209,7 @@ def page() -> str:
             INTRO,
             table(head, lines + times),
             "",
-            "Cells in which a peer holds its rate, by a paired Wilcoxon test at 5 %, which needs at "
-            "least six runs:",
+            AGAINST,
             "",
             table(["peer", "nvsd has more power", "no difference", "less power"], against),
             "",
