@@ -63,6 +63,7 @@ def test_the_quick_selection_leaves_nothing_out() -> None:
 @pytest.mark.parametrize(
     ("shape", "special", "kernel", "penalty", "nu", "seed"), product_of_everything()
 )
+@pytest.mark.filterwarnings("ignore:.*rounding errors keep:nvsd.ConvergenceWarning")
 def test_the_path_is_the_reference(
     shape: tuple[int, int], special: str, kernel: Kernel, penalty: Penalty, nu: float, seed: int
 ) -> None:
@@ -83,7 +84,10 @@ def check_against(truths, path, case: Case, tol: float) -> None:
         row = path.isel(tau=i)
         assert float(row.tau) == truth.tau
         gap, objective = float(row.gap), float(row.objective)
-        exact = int(row.status) == Status.CLOSED_FORM
+        # Rounding may keep the gap of a closed form above tol; then a warning says so.
+        exact = int(row.status) == Status.CLOSED_FORM or (
+            int(row.status) == Status.ROUNDING and int(row.n_iter) == 0
+        )
         assert 0 <= gap <= (max(tol, CLOSED_FORM) if exact else tol) * case.unit
         distance = (objective - truth.minimum) / case.unit
         assert abs(distance) <= (gap + truth.accuracy) / case.unit + ROUNDING
