@@ -70,7 +70,7 @@ def training_rows(
     labels: bool | None = False,
     categories: bool = False,
 ) -> tuple[Any, Any]:
-    """Inputs and target from one table; columns that weigh or group its rows are no inputs."""
+    """Inputs and target from one table; columns with weights or row labels are left out."""
     if options.missing == "impute" and not categories:
         raise UsageError("--missing impute belongs to nvsd select; give --missing drop.")
     aside = [name for name in side_columns(options).values() if name in frame.columns]

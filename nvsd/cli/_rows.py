@@ -1,4 +1,4 @@
-"""Columns that say something of the rows, and are no inputs: weights, and what belongs together."""
+"""Columns that hold the weights of the rows, or labels of rows that belong together."""
 
 from __future__ import annotations
 

@@ -171,11 +171,11 @@ class ConjugateGradients:
         return X
 
     def smallest_pivot(self, kappa: float) -> float:
-        """Not possible: there is no factorisation."""
+        """Raise an error: conjugate gradients factorise nothing."""
         raise NotImplementedError("conjugate gradients have no pivots")
 
     def inverse_factor(self, kappa: float) -> None:
-        """None: there is no factorisation."""
+        """Always None: conjugate gradients factorise nothing."""
 
 
 def _norms(V: Array) -> Array:

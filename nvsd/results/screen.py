@@ -69,7 +69,7 @@ def cell(value: Any, longest: int = LONGEST) -> str:
 
 
 def _start(text: str, room: int) -> str:
-    """The first characters that fit into so many columns."""
+    """The beginning of a text, cut to a width on the screen."""
     kept = 0
     while kept < len(text) and _width(text[: kept + 1]) <= room:
         kept += 1
