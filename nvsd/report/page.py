@@ -30,6 +30,7 @@ def page(content: dict[str, Any], title: str | None = None, template: str = "tem
             f"default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'; "
             f"style-src {_hash(style)}; script-src {_hash(script)}"
         ),
+        "table": _read("table.html").rstrip(),
         "style": style,
         "script": script,
         "data": embed(content),

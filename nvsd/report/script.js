@@ -163,20 +163,13 @@ function start() {
     byId("mu").value = state.mu;
     byId("mu").addEventListener("change", () => setMu(Number(byId("mu").value)));
   }
-  byId("find").addEventListener("input", drawTable);
-  byId("copy").addEventListener("click", copyTable);
   setTheme();
   drawLegend();
   drawJumps();
   drawHead();
   drawAbout();
   drawAll();
-  let width = document.documentElement.clientWidth;
-  addEventListener("resize", () => {
-    if (document.documentElement.clientWidth === width) return;
-    width = document.documentElement.clientWidth;
-    drawAll();
-  });
+  listenToPage();
 }
 
 start();

@@ -237,8 +237,6 @@ function start() {
   byId("confusion").hidden = !(data.classes && data.classes.confusion);
   byId("curves").hidden = !data.curves;
   byId("pairs").hidden = !data.effects.length;
-  byId("find").addEventListener("input", drawTable);
-  byId("copy").addEventListener("click", copyTable);
   setTheme();
   drawTests();
   drawNear();
@@ -246,12 +244,7 @@ function start() {
   drawTable();
   drawAbout();
   drawAll();
-  let width = document.documentElement.clientWidth;
-  addEventListener("resize", () => {
-    if (document.documentElement.clientWidth === width) return;
-    width = document.documentElement.clientWidth;
-    drawAll();
-  });
+  listenToPage();
 }
 
 start();

@@ -85,3 +85,15 @@ function setTheme() {
   dark.addEventListener("change", show);
   show();
 }
+
+// Search, copy, and draw again where the page has a new width.
+function listenToPage() {
+  byId("find").addEventListener("input", drawTable);
+  byId("copy").addEventListener("click", copyTable);
+  let width = document.documentElement.clientWidth;
+  addEventListener("resize", () => {
+    if (document.documentElement.clientWidth === width) return;
+    width = document.documentElement.clientWidth;
+    drawAll();
+  });
+}
