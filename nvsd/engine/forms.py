@@ -17,6 +17,7 @@ from nvsd.engine.features import Base, Bases
 from nvsd.engine.kernel import ALL, effects, gram
 from nvsd.engine.reweight import huber, next_weights
 from nvsd.engine.sets import floored
+from nvsd.engine.tails import misfit
 from nvsd.kernels import Gaussian, Kernel, Linear, Matern52, Polynomial, blocks
 from nvsd.kernels.anova import Anova
 from nvsd.kernels.symmetric import elementary, without
@@ -194,13 +195,12 @@ def tuning_of(
     if np.array_equal(y, clipped):
         return plain
     cut = Tuning(X, clipped, effect, rows)
-    trials = [*starts(form), CUBIC]
-    errors = {
-        tuning: [tuning.fit(each).fit.errors + (y - tuning.y) for each in trials]
-        for tuning in (cut, plain)
-    }
-    scale = min(robust_scale(e) for each in errors.values() for e in each)
-    return min(errors, key=lambda tuning: min(loss(e, scale, rows) for e in errors[tuning]))
+
+    def least(tuning: Tuning) -> float:
+        fits = [tuning.fit(each).fit for each in (*starts(form), CUBIC)]
+        return min(misfit(fit.errors + (y - tuning.y), y != clipped, rows) for fit in fits)
+
+    return plain if least(plain) < least(cut) else cut
 
 
 def search(tuning: Tuning, form: Form) -> Form:

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from nvsd.data.weights import joined, mean, median, variance
+from nvsd.data.weights import joined, mean, variance
 from nvsd.engine.features import Units
 from nvsd.engine.kernel import ALL
 from nvsd.engine.race import (
@@ -29,20 +29,14 @@ from nvsd.engine.race import (
 )
 from nvsd.engine.reweight import Round
 from nvsd.engine.scan import Single, by_chance, cosines, counted, scan, scan_main
+from nvsd.engine.tails import CLEARLY, Clip, clip_bounds, misfit
 from nvsd.tolerances import TINY
 
 Array = NDArray[Any]
 Index = NDArray[np.intp]
-Clip = tuple[float, float]
 
 # All constants here were tuned on the tuning problems of docs/scripts/selection_problems.py.
-# Robust sds at which y is clipped. All inputs of x₁e^{2x₂} + x₃² are found; without clipping, .58
-# of them.
-CLIP = 5.0
-# The tails of y may be signal. If more than a share CLIPPED of y is clipped, y as given competes.
-# It wins if its typical error is less than TAILS_EXPLAINED times that of y clipped. (With a weaker
-# condition the x₃² above was lost.)
-CLIPPED, TAILS_EXPLAINED = 0.02, 0.5
+CLIPPED = 0.02  # if more than this share of y is clipped, y as given competes
 SCREEN = 256  # largest number of inputs in the reweighting; if there are more, a scan chooses them
 # Rows on which configurations are compared: first few, then more unless the winner explains more
 # than a share CLEAR of the variance on the held-out rows.
@@ -117,18 +111,6 @@ class Ranking:
         return self.last.effect[self.units.of(np.searchsorted(self.columns, inputs))]
 
 
-def clip_bounds(y: Array) -> tuple[float, float]:
-    """Bounds at CLIP robust standard deviations of y."""
-    centre = float(np.median(y))
-    sd = 1.4826 * float(np.median(np.abs(y - centre)))
-    low, high = np.quantile(y, (0.05, 0.95))
-    if sd < 1e-2 * (high - low):  # half of y is one value, as with counts or rare classes
-        sd = float(high - low) / 3.29
-    if sd <= 0:
-        return -np.inf, np.inf
-    return centre - CLIP * sd, centre + CLIP * sd
-
-
 def rank(
     X: Array, y: Array, seed: int = 0, clip: Clip | None = None, weights: Array | None = None
 ) -> Ranking:
@@ -142,7 +124,7 @@ def rank(
     race, best = _raced(bench, clipped, seed)
     if np.mean(clipped != y) > CLIPPED:
         whole = _raced(bench, y, seed)
-        if _typical_error(*whole, y) < TAILS_EXPLAINED * _typical_error(race, best, y):
+        if _misfit(*whole, y, clipped) < CLEARLY * _misfit(race, best, y, clipped):
             (race, best), clip = whole, (-np.inf, np.inf)
     y = np.clip(y, *clip)
     final = Race(bench, np.arange(len(y)), None, y, race)
@@ -192,11 +174,12 @@ def _raced(bench: Bench, y: Array, seed: int) -> tuple[Race, Config]:
     return races[0], best
 
 
-def _typical_error(race: Race, best: Config, y: Array) -> float:
-    """The median absolute error on the held-out rows, for y as given."""
-    held = race.round(best).held
-    assert held is not None
-    return median(np.abs(held + (y - race.target)[race.held]), race.weights.held)
+def _misfit(race: Race, best: Config, y: Array, clipped: Array) -> float:
+    """The misfit on the held-out rows, for y as given."""
+    errors, rows = race.round(best).held, race.held
+    assert errors is not None
+    extreme = (clipped != y)[rows]
+    return misfit(errors + (y - race.target)[rows], extreme, race.weights.held)
 
 
 def _splits(n: int, most: int, rng: np.random.Generator) -> list[tuple[Index, Index]]:

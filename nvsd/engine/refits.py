@@ -20,14 +20,12 @@ from nvsd.engine.forms import (
     Form,
     kernel_of,
     kernel_with,
-    loss,
-    robust_scale,
     search,
     tuning_of,
 )
 from nvsd.engine.race import Config
-from nvsd.engine.ranking import clip_bounds
 from nvsd.engine.sets import floored
+from nvsd.engine.tails import clip_bounds, misfit
 from nvsd.kernels import Kernel, blocks
 from nvsd.kernels.anova import Anova
 from nvsd.kernels.warped import Warped
@@ -138,17 +136,14 @@ def _on_all(
     features: NDArray[np.bool_],
     weights: Array | None = None,
 ) -> tuple[RidgeFit, bool]:
-    """The fit to y as given or clipped, whichever explains y better; and whether it is as given.
-
-    Both are judged by their errors for y as given, with a loss that limits the influence of
-    outliers.
-    """
+    """The fit to y as given or clipped, whichever explains y better; and whether it is as given."""
     K = blocks.K(kernel, X)
-    targets = [y] if np.array_equal(clipped, y) else [y, clipped]
-    fits = [best_loo_ridge(K, target, lam, weights) for target in targets]
-    against = [fit.errors + (y - target) for fit, target in zip(fits, targets, strict=True)]
-    scale = min(robust_scale(errors) for errors in against)
-    chosen = int(np.argmin([loss(errors, scale, weights) for errors in against]))
-    best = fits[chosen]
-    nus = np.array([best.lam * float(mean(K.diagonal(), weights)) / len(X)])
-    return RidgeFit(kernel, X, features, nus, best.alpha[None], best.mean), targets[chosen] is y
+    fit, extreme = best_loo_ridge(K, y, lam, weights), y != clipped
+    given = True
+    if extreme.any():
+        cut = best_loo_ridge(K, clipped, lam, weights)
+        of_cut = misfit(cut.errors + (y - clipped), extreme, weights)
+        given = misfit(fit.errors, extreme, weights) < of_cut
+        fit = fit if given else cut
+    nus = np.array([fit.lam * float(mean(K.diagonal(), weights)) / len(X)])
+    return RidgeFit(kernel, X, features, nus, fit.alpha[None], fit.mean), given
