@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cholesky, lapack, solve_triangular
+from scipy.linalg import blas, cholesky, lapack, solve_triangular
 
 from nvsd.data.weights import deviation, mean
 from nvsd.linalg import safe_threads, symmetric_eigen
@@ -33,9 +33,9 @@ LOWEST, HIGHEST = 1e-6, 1e3  # limits of λ: below, the factor loses digits; abo
 # has no Cholesky factor if landmarks are close to each other.
 RIDGE_OF_LANDMARKS = (1e-8, 1e-5)
 LEFT = 1e-4  # least 1 − leverage of a row: smaller values are rounding in single precision
-LEAF = 64  # order below which LAPACK inverts: 32 to 128 are equally fast
-DOUBLE = (lapack.dpotrf, lapack.dtrtri)
-SINGLE = (lapack.spotrf, lapack.strtri)
+LEAF = 100  # order below which LAPACK inverts: 64 to 128 are equally fast
+DOUBLE = (lapack.dpotrf, lapack.dtrtri, blas.dtrmm)
+SINGLE = (lapack.spotrf, lapack.strtri, blas.strmm)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,11 +68,11 @@ def inverse_factor(S: Array) -> Array | None:
 
         J = [[J₁₁, 0], [−J₂₂ M J₁₁, J₂₂]],    J₂₂ of S₂₂ − MMᵀ.
 
-    Nearly all work is in matrix products. They are twice as fast as LAPACK's triangular inverse,
-    and let other threads use the interpreter meanwhile.
+    Nearly all work is in products with triangular matrices. They are twice as fast as LAPACK's
+    triangular inverse. BLAS stores by columns, so it is given transposes, which are not copied.
     """
     J = np.zeros_like(S)
-    potrf, trtri = SINGLE if S.dtype == np.float32 else DOUBLE
+    potrf, trtri, trmm = SINGLE if S.dtype == np.float32 else DOUBLE
 
     def fill(S: Array, J: Array) -> bool:
         if len(S) <= LEAF:
@@ -84,10 +84,13 @@ def inverse_factor(S: Array) -> Array | None:
         h = len(S) // 2
         if not fill(S[:h, :h], J[:h, :h]):
             return False
-        M = S[h:, :h] @ J[:h, :h].T
+        upper = np.ascontiguousarray(J[:h, :h]).T  # J₁₁ᵀ
+        M = trmm(1.0, upper, S[h:, :h].T, trans_a=1).T
         if not fill(S[h:, h:] - M @ M.T, J[h:, h:]):
             return False
-        np.matmul(J[h:, h:], -(M @ J[:h, :h]), out=J[h:, :h])
+        below = trmm(-1.0, upper, M.T, overwrite_b=1)
+        upper = np.ascontiguousarray(J[h:, h:]).T
+        J[h:, :h] = trmm(1.0, upper, below, side=1, overwrite_b=1).T
         return True
 
     return J if fill(S, J) else None
