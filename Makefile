@@ -24,6 +24,8 @@ BENCH_SMALLEST := ^(kernels|representations|solver|paths[.]Path|losses|after|sel
 
 SHORT := tests/penalties tests/losses tests/data
 
+# What the library needs to run and plot, and then everything.
+READY := $(VENV)/.ready
 STAMP := $(VENV)/.complete
 
 .DEFAULT_GOAL := help
@@ -34,24 +36,30 @@ STAMP := $(VENV)/.complete
 help:  ## print this list
 	@awk -F ':.*  ## ' '/^[a-z-]+:.*  ## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
 
-# The stamp is written last. Without it the environment is rebuilt from nothing, so that an
+# Stamps are written last. Without one the environment is rebuilt from nothing, so that an
 # interrupted install never leaves half an environment behind; with it an outdated one is updated.
-# Every package has its locked version, and pip is told not to search for others: a version that
-# does not fit the interpreter fails at once. Build tools come first, for packages without a wheel.
-$(STAMP): pyproject.toml constraints.txt
+# Every package has its locked version: one that does not fit the interpreter fails at once. Build
+# tools come first, for packages without a wheel.
+$(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "nvsd needs Python 3.11 or newer; say which with: make venv PYTHON=python3.11"; exit 1; }
-	@echo 'building $(VENV): a minute or two'
+	@echo 'building $(VENV)'
 	@test -e $@ || $(PYTHON) -m venv --clear $(VENV)
 	@rm -f $@
 	$(PIP) install -qq --no-deps \
 		$$(grep -E '^(hatchling|editables|setuptools|packaging|pathspec|pluggy|trove-classifiers)==' constraints.txt)
-	$(PIP) install -qq --no-deps --no-build-isolation -r constraints.txt -e .
+	$(PIP) install -qq --no-build-isolation -c constraints.txt -e '.[plot]'
+	@touch $@
+
+$(STAMP): $(READY)
+	@echo 'adding what tests, documentation and benchmarks need: a minute or two'
+	@rm -f $@
+	$(PIP) install -qq --no-deps --no-build-isolation -r constraints.txt
 	@touch $@
 
 venv: $(STAMP)  ## build .venv (PYTHON=python3.12 chooses the interpreter)
 
-demo: $(STAMP)  ## a regularisation path on a seeded example: table, path.nc, path.png
+demo: $(READY)  ## from a table to the inputs that matter, and a certified path
 	$(PY) docs/examples/demo.py
 
 test: $(STAMP)  ## all quick tests
@@ -137,6 +145,6 @@ lock:  ## renew constraints.txt from the newest releases (PYTHON=python3.11)
 	rm -rf .lock
 
 clean:  ## remove everything that can be rebuilt, .venv included
-	rm -rf $(VENV) .lock .asv build dist htmlcov .coverage .coverage.* path.nc path.png docs/_build \
+	rm -rf $(VENV) .lock .asv build dist htmlcov .coverage .coverage.* path.nc path.png selection.* docs/_build \
 		docs/auto_examples docs/generated .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find $(CODE) -name __pycache__ -type d -exec rm -rf {} + 2>/dev/null || true

@@ -35,6 +35,7 @@ from asv_results import (
     section,
     titled,
 )
+from marks import fill
 
 ROOT = Path(__file__).parents[2]
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#BBBBBB"]
@@ -387,14 +388,6 @@ def speed(results: Results) -> str:
     )
 
 
-def fill(readme: Path, text: str) -> None:
-    """Put the text between the marks."""
-    before, _, rest = readme.read_text().partition("<!-- speed -->\n")
-    _, _, after = rest.partition("<!-- /speed -->")
-    if after:
-        readme.write_text(f"{before}<!-- speed -->\n{text}\n<!-- /speed -->{after}")
-
-
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="Write docs/performance.md from asv's results.")
     parser.add_argument("--commit", default="", help="a commit with results; the newest otherwise")
@@ -407,7 +400,7 @@ def main(arguments: list[str] | None = None) -> None:
     (given.docs / "performance.md").write_text(page(results, images))
     readme = given.docs.parent / "README.md"
     if readme.is_file():
-        fill(readme, speed(results))
+        fill(readme, "speed", speed(results))
 
 
 if __name__ == "__main__":

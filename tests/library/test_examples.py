@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
+import nvsd
 import nvsd.progress
 
 ROOT = Path(__file__).parents[2]
@@ -26,25 +27,33 @@ def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(plt, "show", lambda: None)
 
 
-def test_the_demo_finds_the_right_groups(
+def test_the_demo_finds_the_right_inputs_and_groups(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(nvsd.progress, "DELAY", 0.0)  # the path may take no longer
-    runpy.run_path(str(EXAMPLES / "demo.py"), run_name="__main__")
+    demo = runpy.run_path(str(EXAMPLES / "demo.py"), run_name="__main__")
     printed, bar = capsys.readouterr()
-    assert "x1, x2, x3, x7, x8, x9: found." in printed
+    assert "light, water, temperature, soil: found." in printed
+    assert "g1 and g3 are on." in printed
+    assert max(map(len, printed.splitlines())) <= 80
+    assert "select" in bar
     assert "path" in bar
-    assert sorted(os.listdir(tmp_path)) == ["path.nc", "path.png"]
+    pictures = ["path.png", "selection.png"]
+    files = [*pictures, "path.nc", "selection.html", "selection.nc"]
+    assert sorted(os.listdir(tmp_path)) == sorted(files)
+    for picture in pictures:
+        assert (tmp_path / picture).stat().st_size < 150_000
     path = xr.load_dataset("path.nc", engine="h5netcdf")
     assert (path.gap <= path.attrs["tol"] * path.attrs["scale"]).all()
-    assert (tmp_path / "path.png").stat().st_size < 150_000
+    assert sorted(nvsd.load_selection("selection.nc").selected) == sorted(demo["TRUTH"])
     plt.close("all")
 
 
-def test_the_readme_shows_a_small_picture() -> None:
-    picture = ROOT / "docs" / "images" / "path.png"
-    assert picture.stat().st_size < 150_000
-    assert plt.imread(picture).shape[1] > 600
+@pytest.mark.parametrize("picture", ["path.png", "selection.png"])
+def test_the_readme_shows_a_small_picture(picture: str) -> None:
+    file = ROOT / "docs" / "images" / picture
+    assert file.stat().st_size < 150_000
+    assert plt.imread(file).shape[1] > 600
 
 
 def test_from_a_table_to_plots(capsys: pytest.CaptureFixture[str]) -> None:
