@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import selection_problems as problems
+import selection_speed
 from peers_page import beside
 from peers_scores import table
 
@@ -95,7 +96,7 @@ def main() -> None:
     made = json.loads((RESULTS / "environment.json").read_text())
     facts = "; ".join(f"{key}: {value}" for key, value in made.items())
     parts = [INTRO, known_inputs(read("problems.jsonl")), noise(read("noise.jsonl"))]
-    parts += [f"Measured with {facts}.\n", beside(RESULTS)]
+    parts += [f"Measured with {facts}.\n", selection_speed.page(), beside(RESULTS)]
     (DOCS / "selection.md").write_text("\n".join(part for part in parts if part))
 
 

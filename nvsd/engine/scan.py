@@ -11,6 +11,7 @@ visible in pairs but in triples. Triples take O(n d³), with only the first cosi
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,12 +35,27 @@ FLAT = 1e-3  # a cosine whose part orthogonal to earlier ones is smaller than th
 
 @dataclass(frozen=True, eq=False)
 class Scan:
-    """Normal scores: of each input alone, of each input's best pair, and the best pairs."""
+    """Normal scores: of each input alone, of each input's best pair, and the best pairs.
+
+    Attributes
+    ----------
+    main, best : (d,) arrays
+    pairs : list of tuple
+        A score and two inputs, best first.
+    c, r : (n, d) and (n,) arrays
+        First cosines and residual, from which triples are found when asked for.
+    """
 
     main: Array
     best: Array
-    pairs: list[tuple[float, int, int]]  # score and the two inputs, best first
-    triples: list[tuple[float, int, int, int]]  # those above chance
+    pairs: list[tuple[float, int, int]]
+    c: Single
+    r: Single
+
+    @cached_property
+    def triples(self) -> list[tuple[float, int, int, int]]:
+        """A score and three inputs, of those above chance, best first."""
+        return scan_triples(self.c, self.r)
 
 
 def cosines(X: Array, m: int = COSINES) -> Single:
@@ -85,9 +101,9 @@ def scan(C: Single, y: Array, residual: Array) -> Scan:
     """Scan y for main effects, and the residual of an additive fit for pairs and triples."""
     d = C.shape[2]
     main, best = scan_main(C, y), np.full(d, -np.inf)
-    if d < 2:
-        return Scan(main, best, [], [])
     r, inputs = _unit(residual), np.arange(d)
+    if d < 2:
+        return Scan(main, best, [], C[0], r)
     C = C if d <= MANY else C[:COSINES_MANY]
     found: list[tuple[float, int, int]] = []
     for start in range(0, d, BLOCK):
@@ -101,7 +117,7 @@ def scan(C: Single, y: Array, residual: Array) -> Scan:
         a, b = np.divmod(places, d)
         found += [(float(z[i, j]), int(rows[i]), int(j)) for i, j in zip(a, b, strict=True)]
     found = sorted(one for one in found if np.isfinite(one[0]))[::-1]
-    return Scan(main, best, found[:TOP], scan_triples(C[0], r))
+    return Scan(main, best, found[:TOP], C[0], r)
 
 
 def by_chance(trials: float) -> float:
@@ -115,13 +131,17 @@ def scan_triples(c: Single, r: Single) -> list[tuple[float, int, int, int]]:
     if d < 3 or n * d**3 / 3 > TRIPLE_WORK:
         return []
     chance, found = by_chance(d**3 / 6), list[tuple[float, int, int, int]]()
+    limit = chance * np.sqrt(n)
     for a in range(d - 2):
         later = c[:, a + 1 :]
-        T = np.square((later * (r * c[:, a])[:, None]).T @ later) / n
-        T[np.tril_indices(len(T))] = 0.0
-        for b, e in np.argwhere(np.sqrt(T) > chance):
-            # One degree of freedom: the score is √T.
-            found.append((float(np.sqrt(T[b, e])), a, a + 1 + int(b), a + 1 + int(e)))
+        S = (later * (r * c[:, a])[:, None]).T @ later
+        np.fill_diagonal(S, 0.0)
+        if max(S.max(), -S.min()) <= limit:  # nearly always, and much faster than a search
+            continue
+        for b, e in np.argwhere(np.abs(S) > limit):
+            if b < e:  # S is symmetric
+                score = float(abs(S[b, e])) / np.sqrt(n)  # one degree of freedom
+                found.append((score, a, a + 1 + int(b), a + 1 + int(e)))
     return sorted(found, reverse=True)[:TOP]
 
 
