@@ -11,6 +11,7 @@ e is what was found divided by s.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -48,7 +49,7 @@ class LooFit:
     errors: Array
     weights: Array | None = None
 
-    @property
+    @cached_property
     def error(self) -> float:
         """Mean squared leave-one-out error."""
         return float(mean(np.square(self.errors), self.weights))
@@ -96,38 +97,58 @@ def inverse_factor(S: Array) -> Array | None:
     return J if fill(S, J) else None
 
 
-def loo_ridge(K: Array, y: Array, lam: float, weights: Array | None = None) -> LooFit:
-    """The fit for one λ; errors are infinite if K + λI is not positive definite, up to rounding.
+class LooRidge:
+    """The fits for any λ to the same K and y: what does not depend on λ is computed once.
 
     Parameters
     ----------
+    K : (n, n) array
+    y : (n,) array
     weights : (n,) array, optional
         Positive, with mean 1.
     """
-    n = len(y)
-    s = None if weights is None else np.sqrt(weights)
-    S = K.copy() if s is None else K * np.outer(s, s).astype(K.dtype)
-    unit = float(np.trace(S)) / n
-    if unit <= TINY:  # no input varies: f is the mean, whose leave-one-out errors are known
-        return LooFit.of_mean(y, n, lam, weights)
-    S[np.diag_indices(n)] += lam * unit
-    J = inverse_factor(S)
-    if J is None:
-        return replace(LooFit.of_mean(y, n, lam, weights), errors=np.full(n, np.inf))
-    # A mean far from 0 would cost digits, and single precision has a small range.
-    centre, spread = float(mean(y, weights)), max(float(deviation(y, weights)), TINY)
-    target = np.column_stack([(y - centre) / spread, np.ones(n)])
-    target = (target if s is None else target * s[:, None]).astype(J.dtype)
-    v, u = (J.T @ (J @ target)).T
-    diagonal = np.einsum("ij,ij->j", J, J)
-    total = u.sum() if s is None else u @ target[:, 1]
-    origin = (v.sum() if s is None else v @ target[:, 1]) / total
-    alpha = v - u * origin
-    errors = alpha / np.maximum(diagonal - u * u / total, np.finfo(K.dtype).tiny)
-    alpha, errors = spread * alpha.astype(float), spread * errors.astype(float)
-    if s is not None:
-        alpha, errors = alpha * s, errors / s
-    return LooFit(alpha, centre + spread * float(origin), lam, errors, weights)
+
+    def __init__(self, K: Array, y: Array, weights: Array | None = None) -> None:
+        self.y, self.weights = y, weights
+        self.s = None if weights is None else np.sqrt(weights)
+        self.S = K if self.s is None else K * np.outer(self.s, self.s).astype(K.dtype)
+        self.unit = float(np.trace(self.S)) / len(y)
+        # A mean far from 0 would cost digits, and single precision has a small range.
+        self.centre = float(mean(y, weights))
+        self.spread = max(float(deviation(y, weights)), TINY)
+        target = np.ones((len(y), 2))
+        target[:, 0] = (y - self.centre) / self.spread
+        target = target if self.s is None else target * self.s[:, None]
+        self.target = target.astype(K.dtype)
+
+    def fit(self, lam: float) -> LooFit:
+        """The fit for one λ; errors are infinite if K + λI is not positive definite."""
+        n = len(self.y)
+        if self.unit <= TINY:  # no input varies: f is the mean, whose errors are known
+            return LooFit.of_mean(self.y, n, lam, self.weights)
+        S = self.S.copy()
+        S.flat[:: n + 1] += lam * self.unit
+        J = inverse_factor(S)
+        if J is None:
+            alone = LooFit.of_mean(self.y, n, lam, self.weights)
+            return replace(alone, errors=np.full(n, np.inf))
+        v, u = (J.T @ (J @ self.target)).T
+        one = self.target[:, 1]
+        total = u @ one
+        origin = (v @ one) / total
+        left = np.einsum("ij,ij->j", J, J) - u * u / total
+        alpha = v - u * origin
+        errors = alpha / np.maximum(left, np.finfo(J.dtype).tiny)
+        alpha, errors = self.spread * alpha.astype(float), self.spread * errors.astype(float)
+        if self.s is not None:
+            alpha, errors = alpha * self.s, errors / self.s
+        constant = self.centre + self.spread * float(origin)
+        return LooFit(alpha, constant, lam, errors, self.weights)
+
+
+def loo_ridge(K: Array, y: Array, lam: float, weights: Array | None = None) -> LooFit:
+    """The fit for one λ; errors are infinite if K + λI is not positive definite, up to rounding."""
+    return LooRidge(K, y, weights).fit(lam)
 
 
 def best_loo_ridge(
@@ -135,11 +156,11 @@ def best_loo_ridge(
 ) -> LooFit:
     """The fit whose λ has the least leave-one-out error, near the last λ or on a coarse grid."""
     lowest = LOWEST_SINGLE if K.dtype == np.float32 else LOWEST
-    seen: dict[int, LooFit] = {}
+    ridge, seen = LooRidge(K, y, weights), dict[int, LooFit]()
 
     def at(step: int) -> LooFit:
         if step not in seen:
-            seen[step] = loo_ridge(K, y, 10.0 ** (step / 2), weights)
+            seen[step] = ridge.fit(10.0 ** (step / 2))
         return seen[step]
 
     bottom, top = round(2 * np.log10(lowest)), round(2 * np.log10(HIGHEST))
