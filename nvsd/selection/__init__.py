@@ -119,7 +119,8 @@ def select(
         in folds that keep the shares of the classes. Several classes are fitted one against the
         rest, and their probabilities divided by their sum.
     kernel : {"gaussian", "matern", "polynomial", "linear"} or Kernel, optional
-        By default Gaussian; its width is the median distance to the 20 nearest neighbours.
+        By default Gaussian. A width that is not given, as in `Gaussian()`, is the median distance
+        to the 20 nearest neighbours.
     groups : sequence or mapping, optional
         One label per input, {group: inputs} or {input: group}; groups are kept or dropped as a
         whole. Inputs that a mapping does not name are on their own.

@@ -24,7 +24,7 @@ from nvsd.data.sample import Sample
 from nvsd.data.weights import weights_at
 from nvsd.engine.features import Scaler
 from nvsd.kernels import Kernel
-from nvsd.kernels.named import kernel_by_name
+from nvsd.kernels.named import kernel_for
 from nvsd.kernels.widths import median_distance
 from nvsd.penalties import GroupLasso, Groups, Lasso, Penalty
 from nvsd.penalties.named import penalty_by_name
@@ -192,8 +192,7 @@ def make_task(
     rows = rows.standardized() if check_flag("standardize", standardize) else rows
     columns = rows.columns or Columns.of_numbers(rows.features)
     inputs = Inputs(rows.features, rows.mean, rows.scale, columns)
-    if not isinstance(kernel, Kernel):
-        kernel = kernel_by_name("gaussian" if kernel is None else kernel, rows.points())
+    kernel = kernel_for(rows.points(), kernel)
     penalty, labels = _structure(penalty, groups, columns)
     together = check_cv_groups(cv_groups, len(rows.points()))
     task = Task(
