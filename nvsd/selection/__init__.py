@@ -243,7 +243,7 @@ def select(
         X, y, kernel=kernel, groups=groups, penalty=penalty, nu=nu, validation=validation, cv=cv,
         nus=nus, widths=widths, rule=check_rule(rule, ("clear", "min", "1se")),
         standardize=standardize, value_points=value_points, random_state=seed, n_jobs=n_jobs,
-        cv_groups=cv_groups,
+        cv_groups=of_rows.cv_groups,
     )  # fmt: skip
     refuse_weights(method, len(task.y), of_rows)
     return select_by_candidates(task, inputs, method, options, width_per_input, progress)

@@ -35,6 +35,9 @@ from nvsd.selection.folds import (
     OfRows,
     Splits,
     check_cv_groups,
+    is_pairs,
+    moved,
+    own_order,
     refuse_of_blocks,
     splits_of,
     that_count,
@@ -155,6 +158,12 @@ def judged_rows(
     inputs = Inputs(rows.features, np.zeros(d), np.ones(d), columns)
     held = _held_out(rows, inputs, validation, cv, seed, classes, groups)
     n = len(X)
+    if source is None and (isinstance(held, tuple) or is_pairs(cv)):
+        # With given folds the order of the rows says nothing, so it must not decide anything.
+        order = own_order(X, y, columns.inputs, seed)
+        X, y = X[order], y[order]
+        weights, groups = (v if v is None else v[order] for v in (weights, groups))
+        held = held if isinstance(held, tuple) else moved(held, order)
     if isinstance(held, tuple):
         X, y = np.vstack([X, held[0]]), np.concatenate([y, held[1]])
         weights = None if weights is None else np.concatenate([weights, np.ones(len(X) - n)])
