@@ -66,7 +66,8 @@ def nvsd_path(
         The target; leave it out if it comes with the blocks. For a loss of classes labels: text,
         booleans or whole numbers.
     kernel : {"gaussian", "matern", "polynomial", "linear"} or Kernel, optional
-        By default Gaussian; its width is the median distance to the 20 nearest neighbours.
+        By default Gaussian. A width that is not given, as in `Gaussian()`, is the median distance
+        to the 20 nearest neighbours; the result holds it, in ``path.kernel``.
     penalty : {"lasso", "elastic-net"} or Penalty, optional
         One of `nvsd.penalties`; `Lasso()` by default. `ElasticNet(mu=[...])` gives the result a
         dimension mu.

@@ -20,7 +20,8 @@ from nvsd.data.sources import rows_of
 from nvsd.data.units import warn_of_units
 from nvsd.data.weights import ALL_ROWS, RowWeights, rows_that_count, unequal
 from nvsd.kernels import Gaussian, Kernel
-from nvsd.kernels.named import kernel_by_name
+from nvsd.kernels.named import kernel_for
+from nvsd.kernels.widths import needs_width
 from nvsd.linalg import check_method
 from nvsd.losses import (
     SQUARED,
@@ -185,9 +186,9 @@ def prepare(
     y : (n,) array, memory map or Dask array, optional
         The target. With many rows it is read in the same pass as X, and ``nvsd_path(prepared)``
         then needs no y.
-    kernel : Kernel, optional
-        By default Gaussian; its width is the median distance to the 20 nearest neighbours, among
-        the derivative points if there are landmarks.
+    kernel : {"gaussian", "matern", "polynomial", "linear"} or Kernel, optional
+        By default Gaussian. A width that is not given, as in `Gaussian()`, is the median distance
+        to the 20 nearest neighbours, among the derivative points if there are landmarks.
     loss : Loss, optional
         The loss between f and y; `nvsd.losses.Squared` by default. Losses that are not quadratic
         need all samples in memory.
@@ -230,6 +231,7 @@ def prepare(
     Prepared
     """
     nu, seed = check_non_negative("nu", nu), seed_of(random_state, rng)
+    kernel = Gaussian() if kernel is None else kernel
     loss = SQUARED if loss is None else loss
     if not isinstance(loss, Loss):
         raise ValueError(f"loss = {loss!r} is not a loss; give one of nvsd.losses.")
@@ -250,9 +252,10 @@ def prepare(
     check_method(s1)
     if max_memory is not None and max_memory != math.inf:
         check_positive("max_memory", max_memory)
-    if kernel is None and landmarks is None and isinstance(rows, ArrayRows) and checkpoint is None:
+    in_memory = landmarks is None and isinstance(rows, ArrayRows) and checkpoint is None
+    if in_memory and isinstance(kernel, Kernel) and needs_width(kernel):
         # What does not fit is refused before the width, which takes seconds with many inputs.
-        unknown = Request(rows, Gaussian(), nu, loss, s1, None, None, curvature)
+        unknown = Request(rows, kernel, nu, loss, s1, None, None, curvature)
         choose(unknown, representation, max_memory)
     kernel = _kernel(kernel, rows, landmarks)
     saved = None
@@ -280,12 +283,11 @@ def _curvature(loss: Loss, rows: Rows, weights: Array | None) -> float | None:
     return loss.splitting_curvature(rows.target() if rows.has_target else None)
 
 
-def _kernel(kernel: str | Kernel | None, rows: Rows, landmarks: Landmarks | None) -> Kernel:
-    if not isinstance(kernel, Kernel):
-        if landmarks is None and not isinstance(rows, ArrayRows):
-            raise ValueError(
-                "rows that come in blocks need a kernel; give a Linear or Polynomial kernel."
-            )
-        points = landmarks.derivatives if landmarks else rows.points()
-        return kernel_by_name("gaussian" if kernel is None else kernel, points)
-    return kernel
+def _kernel(kernel: str | Kernel, rows: Rows, landmarks: Landmarks | None) -> Kernel:
+    if isinstance(kernel, Kernel) and not needs_width(kernel):
+        return kernel
+    if landmarks is None and not isinstance(rows, ArrayRows):
+        raise ValueError(
+            "rows that come in blocks need a kernel; give a Linear or Polynomial kernel."
+        )
+    return kernel_for(landmarks.derivatives if landmarks else rows.points(), kernel)

@@ -129,7 +129,9 @@ def _dot(s: Array, r: Array) -> float:
     return float(sum(s[a] * r[a] for a in range(len(s))))
 
 
-def _per_input(width: float | Sequence[float], d: int) -> Sequence[float]:
+def _per_input(width: float | Sequence[float] | None, d: int) -> Sequence[float]:
+    if width is None:
+        raise ValueError("the kernel has no width; give one, such as Gaussian(width=1.0)")
     widths = width if isinstance(width, Sequence) else [width] * d
     if len(widths) != d:
         raise ValueError(f"{len(widths)} widths were given for {d} inputs; give one number or {d}")

@@ -21,6 +21,7 @@ FLAGS = (
     "--disable-background-networking --disable-component-update --disable-dev-shm-usage "
     "--window-size=1280,900"
 )
+OWN = ("chrome://", "chrome-untrusted://")  # the browser's own pages
 
 
 class Page:
@@ -83,7 +84,7 @@ class Page:
             if message["method"] == "Network.requestWillBeSent":
                 url, page = message["params"]["request"]["url"], message["params"]["documentURL"]
                 # The browser's own first page, an empty tab, may still be loading.
-                if not url.startswith(("file://", "data:")) and not page.startswith("chrome://"):
+                if not url.startswith(("file://", "data:")) and not page.startswith(OWN):
                     said.append(url)
         return said
 

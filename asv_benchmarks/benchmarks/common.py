@@ -52,9 +52,10 @@ PENALTIES = list(concrete(Penalty))
 
 
 def make_kernel(name: str) -> Kernel:
-    """A kernel of this class with its default fields."""
+    """A kernel of this class with its default fields and a fixed width."""
     kind = concrete(Kernel)[name]
-    return kind(**{f.name: REQUIRED[f.name] for f in fields(kind) if f.name in REQUIRED})
+    made = kind(**{f.name: REQUIRED[f.name] for f in fields(kind) if f.name in REQUIRED})
+    return made.filled(4.0 if kind is Gaussian else 1.0)
 
 
 def make_penalty(name: str, groups: list[str], mu: float | tuple[float, ...] = MUS) -> Penalty:

@@ -17,7 +17,7 @@ from nvsd.data.scaling import standardized
 from nvsd.data.sources import read_source
 from nvsd.files import check_output, read_groups, read_table, training_table
 from nvsd.kernels import Kernel
-from nvsd.kernels.named import kernel_by_name, kernel_names
+from nvsd.kernels.named import kernel_for, kernel_names
 from nvsd.penalties import Penalty
 from nvsd.penalties.named import penalty_by_name, penalty_names
 
@@ -99,9 +99,8 @@ def make_kernel(options: Namespace, X: Any) -> Kernel:
     """The kernel that the options describe."""
     given = _given(options, "kernel", options.kernel, kernel_names(), KERNEL_OPTIONS)
     points = read_source(X, None).X.points()
-    return kernel_by_name(
-        options.kernel, standardized(points) if options.standardize else points, **given
-    )
+    seen = standardized(points) if options.standardize else points
+    return kernel_for(seen, options.kernel, **given)
 
 
 def make_penalty(options: Namespace, groups: list[str] | None) -> Penalty:

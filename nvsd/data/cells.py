@@ -156,8 +156,7 @@ def sentence(name: str, found: Sequence[Fault], also: str = "") -> str:
         return ""
     what = ", ".join(f"column {quoted(each.column)} {each.what}" for each in found[:MOST_NAMED])
     what += f" and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
-    *most, last = dict.fromkeys(each.advice for each in found)
-    advice = f"{', '.join(most)} and {last}" if most else last
+    advice = "; ".join(dict.fromkeys(each.advice for each in found))
     numbers_only = all(each.what.startswith("has ") for each in found)
     why = "holds NaN or infinite values" if numbers_only else "cannot be used as it is"
     return f"{name} {why}: {what}; {advice}{also}."

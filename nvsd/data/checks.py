@@ -77,10 +77,12 @@ def check_points(X: ArrayLike, name: str = "X") -> Array:
     except ValueError:
         refuse_cells(X, name)
         raise
-    if points.ndim != 2 or 0 in points.shape:
+    if points.ndim != 2:
         raise ValueError(
             f"{name} has shape {points.shape}; give two dimensions, rows of samples by inputs."
         )
+    if 0 in points.shape:
+        raise ValueError(f"{name} has shape {points.shape}; give at least one row and one column.")
     if not np.isfinite(points).all():
         names = feature_names(X, points.shape[1])
         refuse_cells(X if is_table(X) else pd.DataFrame(points, columns=names), name)

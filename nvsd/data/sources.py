@@ -100,6 +100,8 @@ def read_source(
 
 def _rows(cells: list[Cells], missing: str, progress: bool | None) -> ArrayRows:
     """The inputs of a table; NaN where values are missing."""
+    if not cells:
+        raise ValueError("X has no columns; give at least one input.")
     columns = Columns.learn(cells, missing)
     matrix = columns.matrix(cells)
     check_samples(np.nan_to_num(matrix) if missing == "impute" else matrix)

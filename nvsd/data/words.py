@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 
 def quoted(name: object, longest: int = 60) -> str:
@@ -13,7 +13,11 @@ def quoted(name: object, longest: int = 60) -> str:
 
 def listed(names: Iterable[object], most: int = 6) -> str:
     """A few names, and the number of the others."""
-    texts = [quoted(name) for name in names]
+    return joined([quoted(name) for name in names], most)
+
+
+def joined(texts: Sequence[str], most: int = 6) -> str:
+    """A few texts, and the number of the others."""
     more = f" and {len(texts) - most} more" if len(texts) > most else ""
     return ", ".join(texts[:most]) + more
 

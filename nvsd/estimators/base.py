@@ -18,7 +18,7 @@ from nvsd.data.scaling import standardized
 from nvsd.data.weights import row_weights
 from nvsd.estimators.data import Data
 from nvsd.kernels import Kernel
-from nvsd.kernels.named import kernel_by_name
+from nvsd.kernels.named import kernel_for
 from nvsd.losses import Logistic, Loss
 from nvsd.losses.named import loss_by_name
 from nvsd.penalties import Groups, Penalty
@@ -80,10 +80,8 @@ class InputSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         return standardized(X) if self.standardize else X
 
     def _kernel(self, X: Array) -> Kernel:
-        """The requested kernel; if given by name, its width comes from the nearest neighbours."""
-        if isinstance(self.kernel, Kernel):
-            return self.kernel
-        return kernel_by_name(self.kernel, self._as_kernel_sees(X))
+        """The requested kernel; a width not given is the median neighbour distance."""
+        return kernel_for(self._as_kernel_sees(X), self.kernel)
 
 
 class DerivativeSelector(RegressorMixin, InputSelector):  # type: ignore[misc]

@@ -33,8 +33,8 @@ class NVSDRegressor(PathRegressor, OneTau):
     tau_fraction : float
         In (0, 1]; used when tau is None.
     kernel : {"gaussian", "matern", "polynomial", "linear"} or Kernel
-        The width of "gaussian" and "matern" is the median distance to the 20 nearest neighbours;
-        "polynomial" has degree 3 and offset 1.
+        A width that is not given, as in "gaussian" or `Gaussian()`, is the median distance to the
+        20 nearest neighbours; "polynomial" has degree 3 and offset 1.
     penalty : {"lasso", "group", "elastic-net", "sparse-group"} or Penalty
         A penalty of `nvsd.penalties` brings its own groups and mu.
     groups : sequence or mapping, optional

@@ -146,7 +146,7 @@ def _draw_synthetic(data: str, n: int, seed: np.random.SeedSequence) -> Split:
     return Split(
         *(train.X, train.y, val.X, val.y, test.X, test.y),
         names=tuple(train.names),
-        kernel=Gaussian(),
+        kernel=Gaussian(4.0),
         nu=NU,
         truth=train.support,
         groups=None if train.groups is None else tuple(train.groups),
@@ -170,7 +170,7 @@ def _draw_real(data: str, n: int, seed: np.random.SeedSequence) -> Split:
     y = y - y[:n].mean()
     parts = np.split(np.arange(len(X)), [n, n + TEST_SIZE[code]])
     train, val, test = ((X[part], y[part]) for part in parts)
-    return Split(*train, *val, *test, names=names, kernel=Gaussian(), nu=NU, groups=groups)
+    return Split(*train, *val, *test, names=names, kernel=Gaussian(4.0), nu=NU, groups=groups)
 
 
 @lru_cache(maxsize=2)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,8 +80,7 @@ class Copier:
     def draw(self, inputs: Index, n_copies: int) -> Drawn:
         """Copies of some inputs, together, given all others."""
         others = self.others.without(inputs)
-        rng = np.random.default_rng([self.seed, *inputs.tolist()])
-        n = len(self.X)
+        rng, n = self._random(inputs), len(self.X)
         donors = rng.integers(n, size=(n_copies, n))
         copies = np.empty((n_copies, n, len(inputs)))
         explained, check = 0.0, -np.inf
@@ -92,11 +92,16 @@ class Copier:
                 copies[:, :, places] = X
                 continue
             draw = _levels if several or len(np.unique(x)) <= LEVELS else _continuous
-            found, share, missed = draw(others, x, donors, rng, self.seed)
+            found, share, missed = draw(others, x, donors, self._random(inputs[places]), self.seed)
             copies[:, :, places] = levels[found] if several else found[:, :, None]
             explained, check = max(explained, share), max(check, missed)
         self._put_missing(copies, inputs)
         return Drawn(copies, explained, check)
+
+    def _random(self, inputs: Index) -> np.random.Generator:
+        """Draws that hang on the ranks of these inputs, not on their places, units or names."""
+        ranks = (rankdata(self.X[:, a], "dense").astype("<i8") for a in inputs)
+        return np.random.default_rng([self.seed, *sorted(crc32(each.tobytes()) for each in ranks)])
 
     def _parts(self, inputs: Index) -> list[Index]:
         """Places in `inputs` that are drawn at once: the levels of a category, or one input."""

@@ -45,7 +45,8 @@ class Anova(Kernel):
     Parameters
     ----------
     base : Kernel
-        For one input: `Gaussian(1.0)`, `Matern52(1.0)`, ``Gaussian(1.0) + 0.5 * Linear()``, ….
+        For one input: `Gaussian(1.0)`, `Matern52(1.0)`, ``Gaussian(1.0) + 0.5 * Linear()``, …. A
+        width that is not given is 1, the standard deviation of standardised inputs.
     order : int
         Largest number of units that interact, 1 to 4.
     weights : sequence of float, optional
@@ -67,6 +68,7 @@ class Anova(Kernel):
             raise ValueError(f"base = {self.base!r} is not a kernel; give one of nvsd.kernels.")
         if np.ndim(getattr(self.base, "width", 1.0)):
             raise ValueError(f"base = {self.base!r} has several widths; give a single width.")
+        object.__setattr__(self, "base", self.base.filled(1.0))
         if not is_number(self.order, Integral) or not 1 <= self.order <= LARGEST_ORDER:
             raise ValueError(f"order = {self.order!r} is not allowed; give 1 to {LARGEST_ORDER}.")
         object.__setattr__(self, "order", int(self.order))
@@ -290,10 +292,7 @@ def _levels(levels: Any, units: tuple[str, ...] | None) -> tuple[int, ...]:
         raise ValueError(
             f"levels = {levels!r} are not allowed; give 0 for a number, at least 2 for a category."
         )
-    shared = units is not None and any(
-        n and units.count(u) > 1 for n, u in zip(values, units, strict=True)
-    )
-    if shared:
+    if units and any(n and units.count(u) > 1 for n, u in zip(values, units, strict=True)):
         raise ValueError(
             "a category shares its unit with another input; give it a unit of its own."
         )

@@ -138,6 +138,10 @@ class Kernel(Brief, ABC):
             f"{self!r} has no width to multiply; give a kernel with a width, or no width factors."
         )
 
+    def filled(self, width: float) -> Kernel:
+        """Return the kernel with this width wherever a width was not given."""
+        return self
+
     def normal_mean(self, x: Array) -> tuple[Array, Array]:
         """m(x) = ∫ k(x, t) dN(t; 0, 1) and its derivative at (n,) points of one input.
 
@@ -230,6 +234,10 @@ class Sum(Kernel):
         """Return the sum with all widths multiplied."""
         return Sum(tuple(kernel.widened(factor) for kernel in self.kernels))
 
+    def filled(self, width: float) -> Kernel:
+        """Return the sum with this width wherever a width was not given."""
+        return Sum(tuple(kernel.filled(width) for kernel in self.kernels))
+
 
 @dataclass(frozen=True)
 class Scaled(Kernel):
@@ -273,6 +281,10 @@ class Scaled(Kernel):
     def widened(self, factor: float | Array) -> Kernel:
         """Return the kernel with its width multiplied."""
         return Scaled(self.factor, self.kernel.widened(factor))
+
+    def filled(self, width: float) -> Kernel:
+        """Return the kernel with this width, if it has none."""
+        return Scaled(self.factor, self.kernel.filled(width))
 
 
 @cache

@@ -16,21 +16,24 @@ from nvsd.kernels.blocks import Array
 from nvsd.kernels.profile import Profile
 from nvsd.tolerances import TINY
 
-Width = float | tuple[float, ...]
+Width = float | tuple[float, ...] | None
 
 
 class Isotropic(Profile):
     """k(x, x') = h(s), s = |(x - x') / width|^2 / 2, with one width or one per input.
 
-    A subclass is a frozen dataclass with a field ``width`` and a method ``profile``.
+    A subclass is a frozen dataclass with a field ``width`` and a method ``profile``. A width of
+    None is taken from the data by `nvsd.kernels.widths.with_width`.
     """
 
     p, q = 1.0, -1.0
     width: Width
 
     def __post_init__(self) -> None:
+        if self.width is None:
+            return
         if np.ndim(self.width) == 0:
-            width: Width = check_positive("width", self.width)
+            width: float | tuple[float, ...] = check_positive("width", self.width)
         else:
             width = tuple(check_positive("width", w) for w in np.asarray(self.width).tolist())
         if width == ():
@@ -42,8 +45,18 @@ class Isotropic(Profile):
             )
         object.__setattr__(self, "width", width)
 
+    def _known_width(self) -> Array:
+        """The width, or one per input."""
+        if self.width is None:
+            name = type(self).__name__
+            raise ValueError(
+                f"{self!r} has no width, which only paths, selections and estimators take from the "
+                f"data; give one, such as {name}(width=1.0)."
+            )
+        return np.asarray(self.width)
+
     def _geometry(self, X: Array, Y: Array) -> tuple[Array, Array, Array, Array]:
-        w, d = np.asarray(self.width), X.shape[1]
+        w, d = self._known_width(), X.shape[1]
         if w.shape not in ((), (d,)):
             raise ValueError(
                 f"there are {w.size} widths for {d} inputs; give one width, or one per input."
@@ -58,12 +71,18 @@ class Isotropic(Profile):
 
     def widened(self, factor: float | Array) -> Kernel:
         """Return the kernel with its width multiplied, by one factor or one per input."""
-        width = factor * np.asarray(self.width)
+        width = factor * self._known_width()
+        return replace(self, width=width)  # type: ignore[call-arg]  # subclasses have it
+
+    def filled(self, width: float) -> Kernel:
+        """Return the kernel with this width, if it has none."""
+        if self.width is not None:
+            return self
         return replace(self, width=width)  # type: ignore[call-arg]  # subclasses have it
 
     def restrict(self, features: ArrayLike) -> Kernel:
         """Return the kernel on a subset of the inputs: indices, or a boolean mask."""
-        if isinstance(self.width, float):
+        if not isinstance(self.width, tuple):
             return self
         try:
             width = np.asarray(self.width)[np.atleast_1d(features)]
@@ -77,9 +96,13 @@ class Isotropic(Profile):
 
 @dataclass(frozen=True)
 class Gaussian(Isotropic):
-    """k(x, x') = exp(-|(x - x') / width|^2 / 2), with one width or one per input."""
+    """k(x, x') = exp(-|(x - x') / width|^2 / 2), with one width or one per input.
 
-    width: Width = 4.0
+    A width that is not given is the median distance to the 20 nearest neighbours, taken from the
+    data by paths, selections and estimators; the same holds for the other kernels with a width.
+    """
+
+    width: Width = None
     short_name: ClassVar[str] = "gaussian"
 
     def profile(self, t: Array) -> tuple[Array, Array, Array]:
@@ -95,7 +118,7 @@ class Gaussian(Isotropic):
 
     def normal_mean(self, x: Array) -> tuple[Array, Array]:
         """m(x) = w (w² + 1)^(-1/2) exp(-x²/(2(w² + 1))), in closed form."""
-        square = float(np.max(self.width)) ** 2
+        square = float(np.max(self._known_width())) ** 2
         m = np.sqrt(square / (square + 1)) * np.exp(-0.5 * x**2 / (square + 1))
         return m, -x / (square + 1) * m
 
@@ -104,7 +127,7 @@ class Gaussian(Isotropic):
 class Matern52(Isotropic):
     """k(x, x') = (1 + q + q^2/3) exp(-q), q = sqrt(5) |(x - x') / width|."""
 
-    width: Width = 1.0
+    width: Width = None
     short_name: ClassVar[str] = "matern"
 
     def profile(self, t: Array) -> tuple[Array, Array, Array]:
@@ -119,7 +142,7 @@ class RationalQuadratic(Isotropic):
     """k(x, x') = (1 + s/alpha)^(-alpha), s = |(x - x') / width|^2 / 2, alpha > 0."""
 
     alpha: float = 1.0
-    width: Width = 1.0
+    width: Width = None
 
     def __post_init__(self) -> None:
         super().__post_init__()

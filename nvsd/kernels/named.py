@@ -1,14 +1,14 @@
-"""Kernels by their short names, for estimators and the command line."""
+"""Kernels as users give them: objects, or short names in estimators and on the command line."""
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import Any
 
 from nvsd.descriptions import by_name, short_names
 from nvsd.kernels.base import Kernel
 from nvsd.kernels.blocks import Array
-from nvsd.kernels.widths import median_distance
+from nvsd.kernels.isotropic import Gaussian
+from nvsd.kernels.widths import with_width
 
 
 def kernel_names() -> dict[str, type[Kernel]]:
@@ -16,10 +16,10 @@ def kernel_names() -> dict[str, type[Kernel]]:
     return short_names(Kernel)  # type: ignore[type-abstract]
 
 
-def kernel_by_name(name: object, X: Array, **given: Any) -> Kernel:
-    """The kernel of this name; a width that is not given is the median neighbour distance of X."""
-    kind = by_name("kernel", name, kernel_names(), "a kernel of nvsd.kernels, or ")
-    known = {field.name for field in fields(kind)}
-    if "width" in known and "width" not in given:
-        given["width"] = median_distance(X)
-    return kind(**given)
+def kernel_for(X: Array, given: str | Kernel | None, **fields: Any) -> Kernel:
+    """The kernel, or that of this name, or Gaussian; X tells a width that is not given."""
+    kernel = Gaussian() if given is None else given
+    if not isinstance(kernel, Kernel):
+        own = "a kernel of nvsd.kernels, or "
+        kernel = by_name("kernel", kernel, kernel_names(), own)(**fields)
+    return with_width(kernel, X)

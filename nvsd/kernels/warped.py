@@ -70,3 +70,7 @@ class Warped(Kernel):
     def widened(self, factor: float | Array) -> Kernel:
         """Return the kernel with its width multiplied."""
         return Warped(self.kernel.widened(factor))
+
+    def filled(self, width: float) -> Kernel:
+        """Return the kernel with this width, if it has none."""
+        return Warped(self.kernel.filled(width))

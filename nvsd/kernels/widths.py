@@ -1,4 +1,4 @@
-"""The width of a kernel from the distances to the nearest neighbours."""
+"""Widths of kernels from the distances to the nearest neighbours."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from scipy.spatial import cKDTree
 
 from nvsd.data.checks import check_points, is_number
+from nvsd.kernels.base import Kernel
 from nvsd.kernels.blocks import Array
 
 N_NEIGHBOURS = 20  # as in the paper
@@ -48,3 +49,13 @@ def median_distance(X: Array, n_neighbours: int = N_NEIGHBOURS) -> float:
             "repeats; drop the repeats, or give a width."
         )
     return width
+
+
+def needs_width(kernel: Kernel) -> bool:
+    """Whether a width in it was not given."""
+    return kernel.filled(1.0) != kernel
+
+
+def with_width(kernel: Kernel, X: Array) -> Kernel:
+    """The kernel; a width that was not given is the median neighbour distance of X."""
+    return kernel.filled(median_distance(X)) if needs_width(kernel) else kernel

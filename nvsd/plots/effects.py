@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xarray as xr
 from numpy.typing import ArrayLike
 
-from nvsd.data.checks import check_points
-from nvsd.data.names import find_column, take_columns
+from nvsd.data.along import Along
 from nvsd.data.random import Rng, seed_of
-from nvsd.plots._draw import GREY, INK, PALETTE, Array, label, new_axes, tidy
-from nvsd.results.order import in_column_order
+from nvsd.plots._draw import GREY, INK, PALETTE, Array, label, labels, new_axes, tidy
+from nvsd.plots._functions import Function, as_function
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 FLAT = 1e-9  # relative differences of values or slopes that count as rounding
+WIDEST = 60  # characters that fit side by side under a plot of the usual width
 
 
 def plot_effect(
@@ -40,11 +37,15 @@ def plot_effect(
     not parallel, the effect depends on the other inputs. The panel below shows the derivative ∂f/∂x
     along the same lines. Ticks at the bottom are the samples; the lines cover the central 98 %.
 
+    A category or boolean has a point for each level in place of a line, and no derivative. A column
+    whose missing values were imputed has one more point, for a missing value. Of classes, the
+    probability of the last one is drawn.
+
     Parameters
     ----------
     model : Selection, fitted estimator, or Dataset of one τ
         Anything that predicts: the result of `nvsd.select`, an estimator, ``path.isel(tau=20)``.
-    X : (n, d) array or DataFrame
+    X : (n, d) array or table
         Samples.
     feature : str, int or float
         Name of the input (which may be a number), or its column index.
@@ -69,27 +70,27 @@ def plot_effect(
     points = function.points(X)
     a = function.index(feature)
     rows = _some_rows(points, n_curves, seed_of(random_state, rng))
-    grid = _grid(points[:, a], n_points)
-    lines = np.repeat(rows[:, None], len(grid), axis=1)
-    lines[:, :, a] = grid
-    flat = lines.reshape(-1, points.shape[1])
+    way = function.along(a, points, n_points)
+    lines = function.moved(rows[:, None], a, way.values[None])
+    values = function.at(lines)
+    derivative = derivative and function.gradient is not None and not way.texts
     ax = new_axes(ax, (5.6, 5.0 if derivative else 3.6))
     bottom = _below(ax) if derivative else ax
-    values = function.predict(flat).reshape(len(rows), -1)
-    _curves(ax, grid, values, PALETTE[0])
-    ax.set_ylabel("prediction f", fontsize=9.5)
-    if derivative:
-        slopes = function.gradient(flat)[a].reshape(len(rows), -1)
-        slopes[np.abs(slopes) <= FLAT * np.abs(values).max() / np.ptp(grid)] = 0.0
-        _curves(bottom, grid, slopes, PALETTE[1])
-        bottom.axhline(0.0, color=INK, lw=0.8, zorder=1)
-        if not slopes.any():
-            bottom.set_ylim(-1.0, 1.0)
-        bottom.set_ylabel("derivative ∂f/∂x", fontsize=9.5)
-        ax.tick_params(labelbottom=False)
-    _rug(bottom, points[:, a])
-    bottom.set_xlim(grid[0], grid[-1])
+    ax.set_ylabel(function.what, fontsize=9.5)
     bottom.set_xlabel(label(function.features[a]), fontsize=9.5)
+    if way.texts:
+        _levels(ax, way, values)
+        return ax
+    m, seen = len(way.numbers), function.seen(a, points)
+    _curves(ax, way.numbers, values[:, :m], PALETTE[0])
+    if derivative:
+        _slopes(bottom, function, lines[:, :m], values, (a, way.numbers))
+        ax.tick_params(labelbottom=False)
+    _rug(bottom, seen[~np.isnan(seen)])
+    ends = way.numbers[[0, -1]]
+    bottom.set_xlim(*ends)
+    if way.missing:
+        _missing(ax, bottom, ends, values[:, -1])
     return ax
 
 
@@ -131,94 +132,24 @@ def plot_pair(
     if a == b:
         raise ValueError(f"both features are {function.features[a]!r}; give two different inputs.")
     rows = _some_rows(points, n_rows, seed_of(random_state, rng))
-    U, V = np.meshgrid(_grid(points[:, a], n_points), _grid(points[:, b], n_points))
-    places = np.repeat(rows[:, None], U.size, axis=1)
-    places[:, :, a], places[:, :, b] = U.ravel(), V.ravel()
-    values = function.predict(places.reshape(-1, points.shape[1])).reshape(len(rows), -1)
+    ways = [function.along(c, points, n_points) for c in (a, b)]
+    U, V = np.meshgrid(*(way.numbers for way in ways))
+    places = function.moved(function.moved(rows[:, None], a, U.ravel()[None]), b, V.ravel()[None])
     ax = new_axes(ax, (5.8, 4.6))
-    _surface(ax, U, V, values.mean(axis=0).reshape(U.shape))
-    ax.scatter(points[:, a], points[:, b], s=7, color="white", edgecolor=INK, lw=0.5, alpha=0.8)
-    ax.set(xlim=(U[0, 0], U[0, -1]), ylim=(V[0, 0], V[-1, 0]))
-    ax.set_xlabel(label(function.features[a]), fontsize=9.5)
-    ax.set_ylabel(label(function.features[b]), fontsize=9.5)
+    shown = function.at(places).mean(axis=0).reshape(U.shape)
+    _surface(
+        ax, U, V, shown, any(way.texts for way in ways), f"mean {function.what.removesuffix(' f')}"
+    )
+    at = [function.seen(c, points) for c in (a, b)]
+    if not any(way.texts for way in ways):
+        ax.scatter(at[0], at[1], s=7, color="white", edgecolor=INK, lw=0.5, alpha=0.8)
+        ax.set(xlim=(U[0, 0], U[0, -1]), ylim=(V[0, 0], V[-1, 0]))
+    for axis, c, way in zip((ax.xaxis, ax.yaxis), (a, b), ways, strict=True):
+        axis.set_label_text(label(function.features[c]), fontsize=9.5)
+        if way.texts:
+            axis.set_ticks(way.numbers, labels(way.texts[: len(way.numbers)], 12))
     ax.tick_params(labelsize=9)
     return ax
-
-
-@dataclass(frozen=True)
-class Function:
-    """A fitted function for the plots: f (m,) and its gradient (d, m) at points (m, d)."""
-
-    features: tuple[str, ...]
-    predict: Callable[[Array], Array]
-    gradient: Callable[[Array], Array]
-    named: bool = True  # whether the names are column names
-
-    def index(self, feature: Any) -> int:
-        """The index of an input that is given by name or number."""
-        found, d = find_column(feature, self.features, from_end=True), len(self.features)
-        if found is not None:
-            return found
-        if isinstance(feature, int | np.integer):
-            raise ValueError(f"there is no input number {feature}; give 0 to {d - 1}, or a name.")
-        raise ValueError(
-            f"there is no input {str(feature)!r}; give one of {', '.join(self.features[:8])}"
-            f"{', ...' if d > 8 else ''}."
-        )
-
-    def points(self, X: ArrayLike) -> Array:
-        """The samples; named columns are matched by name."""
-        points = check_points(take_columns(X, self.features) if self.named else X)
-        if points.shape[1] != len(self.features):
-            raise ValueError(
-                f"X has {points.shape[1]} columns but the model has {len(self.features)} inputs; "
-                "give the same inputs."
-            )
-        return points
-
-
-def as_function(model: Any) -> Function:
-    """A Selection, an estimator or the Dataset of one τ, seen as a function."""
-    if isinstance(model, xr.Dataset):
-        return _dataset_function(model)
-    model = getattr(model, "refit", model)
-    if hasattr(model, "features") and hasattr(model, "gradient"):
-        return Function(tuple(map(str, model.features)), model.predict, model.gradient)
-    if hasattr(model, "predict_gradient"):
-        return _estimator_function(model)
-    raise ValueError(
-        f"{type(model).__name__} cannot be plotted as a function; give a Selection, a fitted "
-        "estimator of nvsd, or a path at one tau."
-    )
-
-
-def _dataset_function(dataset: xr.Dataset) -> Function:
-    if "n_selected" not in dataset or dataset["n_selected"].ndim:
-        raise ValueError(
-            "the Dataset holds several functions, or none; give one tau of a path, as in "
-            "path.isel(tau=20) or path.sel(tau=0.1, method='nearest')."
-        )
-    dataset = in_column_order(dataset)
-    return Function(
-        tuple(str(name) for name in dataset["feature"].values),
-        lambda X: np.asarray(dataset.nvsd.predict(X).values),
-        lambda X: np.asarray(dataset.nvsd.gradient(X).values),
-    )
-
-
-def _estimator_function(model: Any) -> Function:
-    names = getattr(model, "feature_names_in_", None)
-    if names is None:
-        names = [f"x{a}" for a in range(model.n_features_in_)]
-        return Function(tuple(names), model.predict, lambda X: model.predict_gradient(X).T, False)
-    from pandas import DataFrame
-
-    # An estimator that was fitted with names warns about points without names.
-    return Function(
-        tuple(map(str, names)),
-        lambda X: np.asarray(model.predict(DataFrame(X, columns=names))),
-        lambda X: np.asarray(model.predict_gradient(DataFrame(X, columns=names))).T,
-    )
 
 
 def _some_rows(points: Array, size: int, seed: int) -> Array:
@@ -228,19 +159,61 @@ def _some_rows(points: Array, size: int, seed: int) -> Array:
     return points[np.sort(chosen)]
 
 
-def _grid(values: Array, size: int) -> Array:
-    low, high = np.quantile(values, [0.01, 0.99])
-    if low == high:
-        low, high = low - 0.5, high + 0.5
-    return np.linspace(low, high, max(2, int(size)))
-
-
 def _curves(ax: Axes, grid: Array, values: Array, shade: str) -> None:
     thin = float(np.clip(12 / len(values), 0.12, 0.6))
     ax.plot(grid, values.T, color=GREY, lw=0.7, alpha=min(1.0, 2 * thin + 0.2), zorder=2)
     ax.plot(grid, values.mean(axis=0), color="white", lw=4, zorder=3)
     ax.plot(grid, values.mean(axis=0), color=shade, lw=2.2, zorder=4)
     tidy(ax)
+
+
+def _slopes(
+    ax: Axes, function: Function, lines: Array, values: Array, along: tuple[int, Array]
+) -> None:
+    """The derivative along the same lines."""
+    a, grid = along
+    assert function.gradient is not None
+    gradient = function.gradient(lines.reshape(-1, lines.shape[-1]))
+    slopes = gradient[function.columns.inputs_of(a)[0]].reshape(lines.shape[:-1])
+    slopes[np.abs(slopes) <= FLAT * np.abs(values).max() / np.ptp(grid)] = 0.0
+    _curves(ax, grid, slopes, PALETTE[1])
+    ax.axhline(0.0, color=INK, lw=0.8, zorder=1)
+    if not slopes.any():
+        ax.set_ylim(-1.0, 1.0)
+    ax.set_ylabel("derivative ∂f/∂x", fontsize=9.5)
+
+
+def _levels(ax: Axes, way: Along, values: Array) -> None:
+    """A point for each level, over a thin line for each sample."""
+    places = np.arange(len(way.texts), dtype=float)
+    thin = float(np.clip(12 / len(values), 0.12, 0.6))
+    ax.plot(places, values.T, color=GREY, lw=0.7, alpha=min(1.0, 2 * thin + 0.2), zorder=2)
+    ax.plot(
+        places, values.mean(axis=0), "o", color=PALETTE[0], ms=8, mec="white", mew=1.5, zorder=4
+    )
+    texts = labels(way.texts, 14)
+    slanted = sum(len(text) + 2 for text in texts) > WIDEST
+    turned: dict[str, Any] = (
+        {"rotation": 40, "ha": "right", "rotation_mode": "anchor"} if slanted else {}
+    )
+    ax.set_xticks(places, texts, **turned)
+    ax.set_xlim(-0.5, len(places) - 0.5)
+    tidy(ax)
+
+
+def _missing(ax: Axes, bottom: Axes, ends: Array, values: Array) -> None:
+    """A point for a missing value, to the right of the lines."""
+    room = 0.14 * float(np.ptp(ends))
+    place = float(ends[1]) + 0.6 * room
+    bottom.set_xticks([tick for tick in bottom.get_xticks() if ends[0] <= tick <= ends[1]])
+    bottom.set_xlim(float(ends[0]), float(ends[1]) + room)
+    low, high = np.quantile(values, [0.1, 0.9])
+    ax.plot([place, place], [low, high], color=GREY, lw=2, zorder=2)
+    ax.plot(place, values.mean(), "o", color=PALETTE[0], ms=8, mec="white", mew=1.5, zorder=4)
+    ax.annotate(
+        "missing", (place, high), xytext=(0, 4), textcoords="offset points", ha="center",
+        fontsize=8.5, color=INK,
+    )  # fmt: skip
 
 
 def _below(ax: Axes) -> Axes:
@@ -264,25 +237,29 @@ def _rug(ax: Axes, values: Array) -> None:
     )  # fmt: skip
 
 
-def _surface(ax: Axes, U: Array, V: Array, values: Array) -> None:
+def _surface(ax: Axes, U: Array, V: Array, values: Array, levels: bool, what: str) -> None:
+    """Contours, or cells where there is nothing between two levels of a category."""
+    if levels:
+        _bar(ax, ax.pcolormesh(U, V, values, cmap="cividis", shading="nearest"), what, None)
+        return
     if np.ptp(values) <= FLAT * np.abs(values).max():
         level = float(values.mean())
         width = max(abs(level), 1.0)
         filled = ax.contourf(
             U, V, np.full_like(values, level), levels=[level - width, level + width], cmap="cividis"
         )
-        _bar(ax, filled, [level])
+        _bar(ax, filled, what, [level])
         return
     filled = ax.contourf(U, V, values, levels=14, cmap="cividis")
     lines = ax.contour(
         U, V, values, levels=np.asarray(filled.levels)[::2], colors="white", linewidths=0.6
     )
     ax.clabel(lines, fontsize=7.5, fmt="%.3g")
-    _bar(ax, filled, None)
+    _bar(ax, filled, what, None)
 
 
-def _bar(ax: Axes, filled: Any, ticks: list[float] | None) -> None:
+def _bar(ax: Axes, filled: Any, what: str, ticks: list[float] | None) -> None:
     bar = ax.figure.colorbar(filled, ax=ax, pad=0.02, aspect=30, ticks=ticks)
-    bar.set_label("mean prediction", fontsize=9)
+    bar.set_label(what, fontsize=9)
     bar.ax.tick_params(labelsize=8.5)
     bar.outline.set_visible(False)

@@ -128,35 +128,77 @@ function drawNear() {
 }
 
 function drawCurves() {
-  const { inputs, rows, mean, band } = data.curves;
+  const { inputs, rows, mean, band, levels, missing } = data.curves;
   const what = data.classes ? (band ? `The probability of “${classNames[1]}”` : "The probability of each class") : `The prediction of ${target}`;
-  const around = band ? ` Line: the mean over ${rows} rows; band: from the lowest to the highest tenth of them, so a wide band means that the effect depends on other inputs.` : ` Lines are means over ${rows} rows.`;
+  const some = levels.some(Boolean) || missing.some(Boolean);
+  const [mark, extent, marks] = some ? ["Line or point", "band or bar", "Lines and points"] : ["Line", "band", "Lines"];
+  const around = band ? ` ${mark}: the mean over ${rows} rows; ${extent}: from the lowest to the highest tenth of them, so a wide one means that the effect depends on other inputs.` : ` ${marks} are means over ${rows} rows.`;
   const part = inputs.length < kept.length ? ` Shown: ${inputs.length} of ${kept.length}.` : "";
   byId("curves-caption").textContent = `${what} along one input, with the others as they are in the rows.${around} Marks at the bottom are deciles. All charts share one vertical scale.${part}`;
   if (!band) legend(byId("curves-legend"), mean[0].slice(0, 7).map((_, k) => [classNames[k], classKind(k)]));
   const order = kept.filter((a) => inputs.includes(a));
-  const figures = order.map((a) => make("figure", { title: clip(data.features[a]) }, make("figcaption", {}, shorten(names[a], 40)), make("div", { class: "chart" })));
+  const figures = order.map((a) => make("figure", { title: clip(data.features[a]) }, make("figcaption", {}, captionOf(a, inputs.indexOf(a))), make("div", { class: "chart" })));
   byId("curves-charts").replaceChildren(...figures);
   const every = [mean, band ?? []].flat(3);
   const range = data.classes ? [0, 1] : [Math.min(...every), Math.max(...every)];
   order.forEach((a, i) => drawCurve(figures[i].lastChild, a, inputs.indexOf(a), range));
 }
 
+function captionOf(a, k) {
+  const more = data.curves.leftOut[k];
+  return shorten(names[a], 40) + (more ? ` (the ${data.curves.levels[k].length} most common levels)` : "");
+}
+
+const SLOT = 58; // pixels that the point for missing values takes
+
 function drawCurve(spot, a, k, [low, high]) {
-  const { low: lows, high: highs, deciles, mean, band } = data.curves;
-  const box = canvas(spot, 150, { left: 40, right: 6, top: 8, bottom: 26 }, `Effect of ${shorten(names[a], 60)}.`);
-  const x = linear(lows[k], highs[k], box.left, box.right);
+  const { low: lows, high: highs, deciles, mean, band, levels, missing } = data.curves;
+  const texts = levels[k];
+  const room = texts && (Math.max(spot.clientWidth, 160) - 46) / texts.length;
+  const slanted = texts && Math.max(...texts.map((text) => Math.min(text.length, 12))) * 7 > room;
+  const box = canvas(spot, slanted ? 190 : 150, { left: 40, right: 6, top: 8, bottom: slanted ? 66 : 26 }, `Effect of ${shorten(names[a], 60)}.`);
   const y = linear(low, high > low ? high : low + 1, box.bottom - 8, box.top);
   yAxis(box, y, ticks(low, high > low ? high : low + 1, 4));
-  xAxis(box, x, ticks(lows[k], highs[k], 3));
+  if (texts) return drawLevels(box, y, k, labels(texts, 12), room, slanted);
+  const end = box.right - (missing[k] ? SLOT : 0);
+  const x = linear(lows[k], highs[k], box.left, end);
+  xAxis({ ...box, right: end }, x, ticks(lows[k], highs[k], 3));
   for (const q of deciles[k]) if (q >= lows[k] && q <= highs[k]) box.svg.append(rule(x(q), box.bottom, x(q), box.bottom - 5, "decile"));
-  const xs = mean[k][0].map((_, i) => box.left + ((box.right - box.left) * i) / (mean[k][0].length - 1));
+  const n = mean[k][0].length - (missing[k] ? 1 : 0);
+  const xs = Array.from({ length: n }, (_, i) => box.left + ((end - box.left) * i) / (n - 1));
   if (band) {
-    const [down, up] = band[k];
+    const [down, up] = band[k].map((side) => side.slice(0, n));
     const back = [...down.keys()].reverse().map((i) => `${xs[i].toFixed(1)} ${y(down[i]).toFixed(1)}`);
     box.svg.append(draw("path", { class: "area c0", d: `${line(xs, up.map(y))}L${back.join("L")}Z` }));
   }
-  mean[k].slice(0, 7).forEach((row, c) => box.svg.append(draw("path", { class: `plain ${classKind(c)}`, d: line(xs, row.map(y)) })));
+  mean[k].slice(0, 7).forEach((row, c) => box.svg.append(draw("path", { class: `plain ${classKind(c)}`, d: line(xs, row.slice(0, n).map(y)) })));
+  if (missing[k]) {
+    drawPoint(box, y, k, n, box.right - SLOT / 2 + 4);
+    box.svg.append(write(box.right, box.bottom + 17, "missing", { "text-anchor": "end" }));
+  }
+}
+
+// A point for each level of a category.
+function drawLevels(box, y, k, texts, room, slanted) {
+  box.svg.append(rule(box.left, box.bottom, box.right, box.bottom, "axis"));
+  texts.forEach((text, i) => {
+    const x = box.left + room * (i + 0.5);
+    drawPoint(box, y, k, i, x);
+    const turn = slanted ? { "text-anchor": "end", transform: `rotate(-40 ${x} ${box.bottom + 14})` } : { "text-anchor": "middle" };
+    box.svg.append(write(x + (slanted ? 4 : 0), box.bottom + (slanted ? 14 : 17), text, turn));
+  });
+}
+
+// The mean at one value, of each class if there are several, and its spread.
+function drawPoint(box, y, k, i, x) {
+  const { mean, band } = data.curves;
+  const several = mean[k].slice(0, 7);
+  if (band) box.svg.append(draw("line", { class: "whisker c0", x1: x, x2: x, y1: y(band[k][0][i]), y2: y(band[k][1][i]) }));
+  several.forEach((row, c) => {
+    const dot = draw("circle", { class: `dot ${classKind(c)}`, cx: x + 6 * (c - (several.length - 1) / 2), cy: y(row[i]), r: 3.5 });
+    dot.append(draw("title", {}, number(row[i])));
+    box.svg.append(dot);
+  });
 }
 
 function drawPairs() {
@@ -181,14 +223,14 @@ function drawPairs() {
 }
 
 // The mean prediction along two inputs.
-function drawSurface(spot, { inputs: [a, b], x: across, y: along, range, class: k, levels }) {
+function drawSurface(spot, { inputs: [a, b], x: across, y: along, names: [columns, rows], range, class: k, levels }) {
   const height = Math.round(Math.min(Math.max(spot.clientWidth * 0.9, 150), 240));
   const box = canvas(spot, height, { left: 44, right: 8, top: 20, bottom: 42 }, `Mean prediction along ${shorten(names[a], 40)} and ${shorten(names[b], 40)}, from ${number(range[0])} to ${number(range[1])}.`);
   const x = linear(across[0], across[1], box.left, box.right);
   const y = linear(along[0], along[1], box.bottom, box.top);
-  const size = levels.length;
+  const size = levels[0].length;
   const width = (box.right - box.left) / size;
-  const tall = (box.bottom - box.top) / size;
+  const tall = (box.bottom - box.top) / levels.length;
   const cells = draw("g", { class: "surface c0" });
   levels.forEach((row, i) => row.forEach((level, j) => {
     // Neighbours overlap a little, so that no seams show.
@@ -197,8 +239,11 @@ function drawSurface(spot, { inputs: [a, b], x: across, y: along, range, class: 
     cells.append(cell);
   }));
   box.svg.append(cells);
-  for (const value of ticks(along[0], along[1], 4)) box.svg.append(write(box.left - 8, y(value) + 4, number(value), { "text-anchor": "end" }));
-  xAxis(box, x, ticks(across[0], across[1], 3));
+  const left = (place, text) => box.svg.append(write(box.left - 8, place + 4, text, { "text-anchor": "end" }));
+  if (rows) rows.forEach((text, i) => left(box.bottom - (i + 0.5) * tall, shorten(text, 6)));
+  else for (const value of ticks(along[0], along[1], 4)) left(y(value), number(value));
+  if (columns) columns.forEach((text, j) => box.svg.append(write(box.left + (j + 0.5) * width, box.bottom + 17, shorten(text, Math.max(2, Math.floor(width / 7))), { "text-anchor": "middle" })));
+  else xAxis(box, x, ticks(across[0], across[1], 3));
   const of = k === null ? target : `P(${shorten(data.classes.labels[k], 12)})`;
   box.svg.append(write((box.left + box.right) / 2, box.height - 6, shorten(names[a], 20), { "text-anchor": "middle" }), write(0, 10, shorten(names[b], 14)),
     write(box.right, 10, `${shorten(of, 14)}: ${number(range[0], 2)} – ${number(range[1], 2)}`, { "text-anchor": "end" }));

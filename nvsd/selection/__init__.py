@@ -119,7 +119,8 @@ def select(
         in folds that keep the shares of the classes. Several classes are fitted one against the
         rest, and their probabilities divided by their sum.
     kernel : {"gaussian", "matern", "polynomial", "linear"} or Kernel, optional
-        By default Gaussian; its width is the median distance to the 20 nearest neighbours.
+        By default Gaussian. A width that is not given, as in `Gaussian()`, is the median distance
+        to the 20 nearest neighbours.
     groups : sequence or mapping, optional
         One label per input, {group: inputs} or {input: group}; groups are kept or dropped as a
         whole. Inputs that a mapping does not name are on their own.
@@ -242,7 +243,7 @@ def select(
         X, y, kernel=kernel, groups=groups, penalty=penalty, nu=nu, validation=validation, cv=cv,
         nus=nus, widths=widths, rule=check_rule(rule, ("clear", "min", "1se")),
         standardize=standardize, value_points=value_points, random_state=seed, n_jobs=n_jobs,
-        cv_groups=cv_groups,
+        cv_groups=of_rows.cv_groups,
     )  # fmt: skip
     refuse_weights(method, len(task.y), of_rows)
     return select_by_candidates(task, inputs, method, options, width_per_input, progress)

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from nvsd.data.columns import Columns
 from nvsd.data.names import feature_names
 from nvsd.data.rows import ArrayRows, Rows
 from nvsd.data.sources import Source, read_source
 from nvsd.data.units import DataWarning
-from nvsd.data.words import listed
+from nvsd.data.words import joined, listed, quoted
 from nvsd.selection.task import Array
 
 FEW_ROWS = 10  # with fewer, five folds hold out a single row each, or hardly more
@@ -54,23 +55,33 @@ def _of_inputs(X: Any) -> list[str]:
             f"least {FEW_ROWS}, or take the ranking as a guess."
         )
     known = X.features if isinstance(X, ArrayRows) else feature_names(X, points.shape[1])
-    names = np.array(known, dtype=object)
-    constant = (points == points[0]).all(axis=0)
-    if constant.any():
+    columns = X.columns if isinstance(X, ArrayRows) else None
+    columns = columns or Columns.of_numbers(known)
+    return [*found, *_of_columns(columns, points)]
+
+
+def _of_columns(columns: Columns, points: Array) -> list[str]:
+    """Columns that are constant, or repeat another."""
+    first: dict[tuple[int, bytes], str] = {}
+    constant, repeats = [], []
+    for a, name in enumerate(columns.names):
+        inputs = points[:, columns.inputs_of(a)]
+        if (inputs == inputs[0]).all():
+            constant.append(name)
+            continue
+        one = first.setdefault((inputs.shape[1], inputs.tobytes()), name)
+        if one != name:
+            repeats.append(f"{quoted(name)} repeats {quoted(one)}")
+    found = []
+    if constant:
+        has, them = ("has", "it") if len(constant) == 1 else ("have", "them")
         found.append(
-            f"the same value is in every row of {listed(names[constant])}, so nothing can be "
-            "learnt about that; leave it out."
+            f"{listed(constant)} {has} the same value in every row, so nothing can be learnt about "
+            f"{them}; leave {them} out."
         )
-    first: dict[bytes, str] = {}
-    twice = [
-        (first.setdefault(column.tobytes(), name), name)
-        for column, name, same in zip(points.T, names.tolist(), constant, strict=True)
-        if not same
-    ]
-    repeats = [f"{two} repeats {one}" for one, two in twice if one != two]
     if repeats:
         found.append(
-            f"{listed(repeats)}, so the data cannot tell them apart; leave one of them out, or "
+            f"{joined(repeats)}, so the data cannot tell them apart; leave one of them out, or "
             "put them in a group."
         )
     return found

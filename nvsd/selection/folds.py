@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -132,6 +132,23 @@ def without(splits: Splits, kept: Index, n: int) -> Splits:
     place[kept] = np.arange(len(kept))
     found = [tuple(part[part >= 0] for part in (place[a], place[b])) for a, b in splits]
     return check_splits(found, len(kept))
+
+
+def own_order(X: Array, y: Array, names: Sequence[str], seed: int) -> Index:
+    """An order of the rows that hangs on their values alone, and on the seed.
+
+    Rows are sorted by y and then by the inputs, in the order of their names, and shuffled. So
+    neither the order of rows and columns nor their units matter.
+    """
+    columns = sorted(range(len(names)), key=lambda a: names[a], reverse=True)
+    ascending = np.lexsort([*X.T[columns], y])
+    return np.asarray(ascending[np.random.default_rng(seed).permutation(len(y))])
+
+
+def moved(splits: Splits, order: Index) -> Splits:
+    """The same splits of rows that were put in another order."""
+    place = np.argsort(order)
+    return [(np.sort(place[train]), place[test]) for train, test in splits]
 
 
 def _folds(

@@ -24,7 +24,7 @@ from nvsd.data.sample import Sample
 from nvsd.data.weights import weights_at
 from nvsd.engine.features import Scaler
 from nvsd.kernels import Kernel
-from nvsd.kernels.named import kernel_by_name
+from nvsd.kernels.named import kernel_for
 from nvsd.kernels.widths import median_distance
 from nvsd.penalties import GroupLasso, Groups, Lasso, Penalty
 from nvsd.penalties.named import penalty_by_name
@@ -35,6 +35,9 @@ from nvsd.selection.folds import (
     OfRows,
     Splits,
     check_cv_groups,
+    is_pairs,
+    moved,
+    own_order,
     refuse_of_blocks,
     splits_of,
     that_count,
@@ -155,6 +158,12 @@ def judged_rows(
     inputs = Inputs(rows.features, np.zeros(d), np.ones(d), columns)
     held = _held_out(rows, inputs, validation, cv, seed, classes, groups)
     n = len(X)
+    if source is None and (isinstance(held, tuple) or is_pairs(cv)):
+        # With given folds the order of the rows says nothing, so it must not decide anything.
+        order = own_order(X, y, columns.inputs, seed)
+        X, y = X[order], y[order]
+        weights, groups = (v if v is None else v[order] for v in (weights, groups))
+        held = held if isinstance(held, tuple) else moved(held, order)
     if isinstance(held, tuple):
         X, y = np.vstack([X, held[0]]), np.concatenate([y, held[1]])
         weights = None if weights is None else np.concatenate([weights, np.ones(len(X) - n)])
@@ -192,8 +201,7 @@ def make_task(
     rows = rows.standardized() if check_flag("standardize", standardize) else rows
     columns = rows.columns or Columns.of_numbers(rows.features)
     inputs = Inputs(rows.features, rows.mean, rows.scale, columns)
-    if not isinstance(kernel, Kernel):
-        kernel = kernel_by_name("gaussian" if kernel is None else kernel, rows.points())
+    kernel = kernel_for(rows.points(), kernel)
     penalty, labels = _structure(penalty, groups, columns)
     together = check_cv_groups(cv_groups, len(rows.points()))
     task = Task(

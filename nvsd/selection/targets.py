@@ -120,4 +120,10 @@ def _labels(y: Any) -> Labels:
     missing = int(np.sum(y.isna())) if hasattr(y, "isna") else 0
     if missing:
         raise ValueError(f"y has {missing} missing labels; give a label for every row.")
-    return labels_of(y)
+    labels = labels_of(y)
+    if len(labels.classes) == len(labels.codes) > 2:
+        raise ValueError(
+            f"y holds a different label in each of {len(labels.codes)} rows, so they are no "
+            "classes; give numbers as numbers, or a label that several rows share."
+        )
+    return labels

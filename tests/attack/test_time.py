@@ -21,7 +21,7 @@ from nvsd.representations.costs import predicted_seconds
 
 def predicted(n: int, d: int) -> float:
     rows = rows_of(np.broadcast_to(np.float64(1.0), (n, d)), None, False)
-    return predicted_seconds(kinds()["derivative"], Request(rows, Gaussian(), 1e-3, SQUARED))
+    return predicted_seconds(kinds()["derivative"], Request(rows, Gaussian(4.0), 1e-3, SQUARED))
 
 
 def test_a_short_call_says_nothing(caplog: pytest.LogCaptureFixture) -> None:

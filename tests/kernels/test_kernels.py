@@ -36,6 +36,7 @@ from nvsd.kernels import (
 
 D = 3
 WIDTHS = (0.7, 2.0, 5.0)
+DEFAULT = {Gaussian: 4.0}  # widths of kernels made without one; of the others 1
 SPECIAL = {
     Gaussian: [Gaussian(width=1.3), Gaussian(width=WIDTHS)],
     Matern52: [Matern52(width=WIDTHS)],
@@ -64,7 +65,7 @@ def examples() -> list[Kernel]:
         if kind.__module__.startswith("nvsd"):
             kernels += SPECIAL.get(kind, [])
             if kind not in (Sum, Scaled, Warped):
-                kernels.append(kind())
+                kernels.append(kind().filled(DEFAULT.get(kind, 1.0)))
     return kernels
 
 
@@ -192,7 +193,7 @@ def test_G_is_a_symmetric_positive_semidefinite_matrix(kernel, repeated):
 
 def test_G_is_assembled_in_the_memory_given():
     X, out = points(5), np.full((20, 20), np.nan)
-    kernel = Gaussian() + Polynomial()
+    kernel = Gaussian(4.0) + Polynomial()
     assert kernel.G(X, out) is out
     assert (out == kernel.G(X)).all()
 
@@ -200,7 +201,7 @@ def test_G_is_assembled_in_the_memory_given():
 def test_repeated_rows_have_distance_exactly_zero():
     X = points(4) + 1e3
     for kind in concrete(Isotropic):
-        kernel = kind()
+        kernel = kind().filled(DEFAULT.get(kind, 1.0))
         h, h1, _ = (part.item() for part in kernel.profile(np.zeros(1)))
         assert (np.diag(kernel.K(X, X.copy())) == h).all()
         assert (np.diag(kernel.D(X, X.copy())[:4]) == 0).all()
@@ -333,7 +334,7 @@ def test_apply_needs_little_memory():
     X, X_new = points(n), points(m, seed=1)
     alpha, beta = coefficients(n, k=2)
     tracemalloc.start()
-    Gaussian().apply(X_new, X, alpha, beta)
+    Gaussian(4.0).apply(X_new, X, alpha, beta)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 80e6  # an (m, n) array alone takes 32 MB, the derivative block 96 MB
@@ -378,7 +379,7 @@ def test_json_round_trip(kernel):
 
 
 def test_sums_and_multiples():
-    a, b, c = Gaussian(), Linear(), Polynomial()
+    a, b, c = Gaussian(4.0), Linear(), Polynomial()
     assert (a + b) + c == a + (b + c) == Sum((a, b, c))
     assert 2 * a == a * 2.0 == np.float64(2) * a == Scaled(2.0, a)
     X = points(5)

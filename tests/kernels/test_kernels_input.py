@@ -23,6 +23,7 @@ from nvsd.kernels import (
 D = 3
 WIDTHS = (0.7, 2.0, 5.0)
 BAD_NUMBERS = [0, -1.0, math.nan, math.inf, "4", None, True, 1j]
+BAD_WIDTHS = [bad for bad in BAD_NUMBERS if bad is not None]  # None: from the data
 
 
 def points(n: int, d: int = D) -> np.ndarray:
@@ -36,11 +37,11 @@ def one_sentence(error: pytest.ExceptionInfo[ValueError]) -> bool:
 
 def test_kernels_are_values():
     assert Gaussian(width=np.array([1, 2])) == Gaussian(width=[1.0, 2.0])
-    assert {Gaussian(4), Gaussian(), Gaussian(np.float32(4))} == {Gaussian(4.0)}
+    assert {Gaussian(4), Gaussian(4.0), Gaussian(np.float32(4))} == {Gaussian(4.0)}
     assert repr(Gaussian(width=[1, 2])) == "Gaussian(width=(1.0, 2.0))"
-    assert replace(RationalQuadratic(), alpha=2) == RationalQuadratic(2.0, 1.0)
+    assert replace(RationalQuadratic(width=1.0), alpha=2) == RationalQuadratic(2.0, 1.0)
     with pytest.raises(AttributeError):
-        Gaussian().width = 3.0
+        Gaussian(4.0).width = 3.0
 
 
 @pytest.mark.parametrize(
@@ -74,8 +75,8 @@ def test_json_that_describes_no_kernel(text):
 @pytest.mark.parametrize(
     "build",
     [
-        *(lambda bad=bad: Gaussian(width=bad) for bad in [*BAD_NUMBERS, [], [1.0, 0.0], [[1.0]]]),
-        *(lambda bad=bad: Matern52(width=bad) for bad in BAD_NUMBERS),
+        *(lambda bad=bad: Gaussian(width=bad) for bad in [*BAD_WIDTHS, [], [1.0, 0.0], [[1.0]]]),
+        *(lambda bad=bad: Matern52(width=bad) for bad in BAD_WIDTHS),
         *(lambda bad=bad: RationalQuadratic(alpha=bad) for bad in BAD_NUMBERS),
         *(lambda bad=bad: bad * Linear() for bad in BAD_NUMBERS),
         *(lambda bad=bad: Polynomial(degree=bad) for bad in [*BAD_NUMBERS, 2.0, 2.5]),
@@ -89,19 +90,19 @@ def test_json_that_describes_no_kernel(text):
         lambda: Gaussian(width=WIDTHS).restrict([3]),
         lambda: Gaussian(width=WIDTHS).restrict([True, False]),
         lambda: Gaussian(width=WIDTHS).restrict([False] * 3),
-        lambda: Gaussian().K([1.0, 2.0]),
-        lambda: Gaussian().K([[1.0, math.nan]]),
-        lambda: Gaussian().K([["a", "b"]]),
-        lambda: Gaussian().K(np.empty((0, 2))),
-        lambda: Gaussian().K(points(3), points(3, d=2)),
-        lambda: Gaussian().G(points(3), np.empty((3, 3))),
-        lambda: Gaussian().G_product(points(3), np.ones(3)),
-        lambda: Gaussian().apply(points(3), points(3)),
-        lambda: Gaussian().apply(points(3), points(3), np.ones(4)),
-        lambda: Gaussian().apply(points(3), points(3), np.ones((3, 1, 1))),
-        lambda: Gaussian().apply(points(3), points(3), np.ones(3), np.ones((3, D))[:2]),
-        lambda: Gaussian().apply(points(3), points(3), np.ones((3, 2)), np.ones((D, 3))),
-        lambda: Gaussian().apply(points(3), points(3), beta=np.ones(3)),
+        lambda: Gaussian(4.0).K([1.0, 2.0]),
+        lambda: Gaussian(4.0).K([[1.0, math.nan]]),
+        lambda: Gaussian(4.0).K([["a", "b"]]),
+        lambda: Gaussian(4.0).K(np.empty((0, 2))),
+        lambda: Gaussian(4.0).K(points(3), points(3, d=2)),
+        lambda: Gaussian(4.0).G(points(3), np.empty((3, 3))),
+        lambda: Gaussian(4.0).G_product(points(3), np.ones(3)),
+        lambda: Gaussian(4.0).apply(points(3), points(3)),
+        lambda: Gaussian(4.0).apply(points(3), points(3), np.ones(4)),
+        lambda: Gaussian(4.0).apply(points(3), points(3), np.ones((3, 1, 1))),
+        lambda: Gaussian(4.0).apply(points(3), points(3), np.ones(3), np.ones((3, D))[:2]),
+        lambda: Gaussian(4.0).apply(points(3), points(3), np.ones((3, 2)), np.ones((D, 3))),
+        lambda: Gaussian(4.0).apply(points(3), points(3), beta=np.ones(3)),
         lambda: neighbour_width(points(1)),
         lambda: neighbour_width(points(5), n_neighbours=0),
         lambda: neighbour_width(points(5), n_neighbours=2.0),

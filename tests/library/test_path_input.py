@@ -214,10 +214,10 @@ def test_a_kernel_beyond_floating_point_numbers_is_refused(kind: str) -> None:
 @pytest.mark.parametrize(
     ("shape", "options"),
     [
-        ((2000, 10), {"kernel": Gaussian(), "max_memory": 1e8}),
-        ((2000, 10), {"kernel": Gaussian(), "max_memory": 1e8, "representation": "factor"}),
+        ((2000, 10), {"kernel": Gaussian(4.0), "max_memory": 1e8}),
+        ((2000, 10), {"kernel": Gaussian(4.0), "max_memory": 1e8, "representation": "factor"}),
         ((50, 60), {"kernel": Polynomial(5), "max_memory": 1e8, "representation": "monomial"}),
-        ((30_000, 40), {"kernel": Gaussian()}),  # 34 terabytes
+        ((30_000, 40), {"kernel": Gaussian(4.0)}),  # 34 terabytes
     ],
     ids=str,
 )

@@ -130,7 +130,7 @@ def test_literal_admm_says_when_it_has_not_converged() -> None:
     X, y, tau, _ = sample(0)
     with pytest.warns(UserWarning, match="no convergence in 3 iterations"):
         s = reference.paper_admm(
-            X, y, kernel=Gaussian(), penalty=Lasso(), tau=tau, nu=1e-4, max_iter=3
+            X, y, kernel=Gaussian(4.0), penalty=Lasso(), tau=tau, nu=1e-4, max_iter=3
         )
     assert (s.status, s.n_iter) == ("max_iter", 3)
 

@@ -56,7 +56,7 @@ def test_the_statement_in_omega_has_no_other_variables(
 ) -> None:
     X, y = data
     plain = reference.Problem(
-        X, y, kernel=Gaussian(), penalty=Lasso(), nu=1e-3, form="omega", variable="omega"
+        X, y, kernel=Gaussian(4.0), penalty=Lasso(), nu=1e-3, form="omega", variable="omega"
     )
     assert [variable.shape for variable in plain.problem.variables()] == [(9 * 4,)]
     assert not plain.problem.constraints
@@ -66,4 +66,4 @@ def test_the_statement_in_omega_has_no_other_variables(
 def test_an_unknown_variable_is_refused(data: tuple[np.ndarray, np.ndarray]) -> None:
     X, y = data
     with pytest.raises(ValueError, match="variable is 'z'; it must be one of theta, omega"):
-        reference.solve(X, y, kernel=Gaussian(), penalty=Lasso(), tau=1, nu=1, variable="z")
+        reference.solve(X, y, kernel=Gaussian(4.0), penalty=Lasso(), tau=1, nu=1, variable="z")

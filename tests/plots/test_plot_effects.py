@@ -50,6 +50,78 @@ def function() -> SimpleNamespace:
 # --- effects -------------------------------------------------------------------------------------
 
 
+@pytest.fixture(scope="module")
+def table() -> tuple[nvsd.Selection, pd.DataFrame]:
+    rng = np.random.default_rng(5)
+    X = pd.DataFrame(
+        {
+            "colour": rng.choice(["red", "green", "blue"], 60),
+            "yes": rng.random(60) < 0.5,
+            "size": rng.normal(1e5, 2e4, 60),
+        }
+    )
+    y = 2.0 * (X["colour"] == "red") + X["yes"] + (X["size"] / 2e4 - 5) ** 2
+    X.loc[::9, "size"] = np.nan
+    return nvsd.select(X, y, missing="impute", keep=list(X)), X
+
+
+def marks(ax: Any) -> Any:
+    """The heights of the points of an effect."""
+    (found,) = [line for line in ax.lines if line.get_marker() == "o"]
+    return found.get_ydata()
+
+
+def test_levels_have_a_point_each(table: tuple[nvsd.Selection, pd.DataFrame]) -> None:
+    selection, X = table
+    for name, levels in (("colour", ["blue", "green", "red"]), ("yes", [False, True])):
+        ax = plots.plot_effect(selection, X, name)
+        assert [text.get_text() for text in ax.get_xticklabels()] == list(map(str, levels))
+        assert len(ax.figure.axes) == 1  # a category has no derivative
+        expected = [selection.refit.predict(X.assign(**{name: each})).mean() for each in levels]
+        np.testing.assert_allclose(marks(ax), expected)
+        draw(ax)
+
+
+def test_a_missing_value_has_a_point(table: tuple[nvsd.Selection, pd.DataFrame]) -> None:
+    selection, X = table
+    ax = plots.plot_effect(selection, X, "size", n_points=5)
+    expected = selection.refit.predict(X.assign(size=np.nan)).mean()
+    np.testing.assert_allclose(marks(ax), [expected])
+    grid = np.linspace(*np.nanquantile(X["size"], [0.01, 0.99]), 5)
+    means = [selection.refit.predict(X.assign(size=value)).mean() for value in grid]
+    np.testing.assert_allclose(ax.lines[-3].get_ydata(), means)
+    bottom = ax.figure.axes[-1]
+    changed = X.assign(size=grid[2])
+    slope = np.nanmean(selection.refit.gradient(changed)[2])
+    (mean_slope,) = [line for line in bottom.lines if line.get_color() == effects.PALETTE[1]]
+    assert mean_slope.get_ydata()[2] == pytest.approx(slope, rel=1e-6)
+    draw(ax)
+
+
+def test_pairs_with_a_category_are_cells(table: tuple[nvsd.Selection, pd.DataFrame]) -> None:
+    selection, X = table
+    ax = plots.plot_pair(selection, X, ("colour", "size"), n_points=4)
+    cells = ax.collections[0].get_array()
+    assert cells.shape == (4, 3)
+    grid = np.linspace(*np.nanquantile(X["size"], [0.01, 0.99]), 4)
+    changed = X.assign(colour="green", size=grid[3])
+    assert cells[3, 1] == pytest.approx(selection.refit.predict(changed).mean())
+    assert [text.get_text() for text in ax.get_xticklabels()] == ["blue", "green", "red"]
+    draw(ax)
+
+
+def test_of_classes_the_probability_is_drawn() -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.standard_normal((60, 2)), columns=["a", "b"])
+    selection = nvsd.select(X, np.where(X["a"] > 0, "up", "down"), keep=["a"])
+    ax = plots.plot_effect(selection, X, "a", n_points=3)
+    assert ax.get_ylabel() == "probability of up"
+    middle = np.linspace(*np.quantile(X["a"], [0.01, 0.99]), 3)[1]
+    expected = selection.refit.predict_proba(X.assign(a=middle))[:, 1].mean()
+    (mean,) = [line for line in ax.lines if line.get_color() == effects.PALETTE[0]]
+    assert mean.get_ydata()[1] == pytest.approx(expected)
+
+
 def test_inputs_that_are_called_by_numbers(rng: np.random.Generator) -> None:
     X = pd.DataFrame(rng.standard_normal((30, 3)), columns=[1.5, 2.5, 0.5])
     found = nvsd.select(X, X[0.5] ** 2, method="eliminate", cv=2)
@@ -156,7 +228,7 @@ def test_the_surface_is_the_mean_over_samples(
     drawn = []
     monkeypatch.setattr(effects, "_surface", lambda _, *arrays: drawn.append(arrays))
     plots.plot_pair(function(), X, ("x2", 0), n_points=4)
-    (U, V, values) = drawn[0]
+    U, V, values, *_ = drawn[0]
     for u, v, value in zip(U.ravel(), V.ravel(), values.ravel(), strict=True):
         assert value == pytest.approx(np.mean([v * row[1] + u**2 for row in X]))
 

@@ -30,12 +30,18 @@ def found(kind: str) -> nvsd.Selection:
     if kind == "groups":
         labels = [f"group {a // 2} {'long ' * 20}" for a in range(len(NAMES))]
         return nvsd.select(X, y, groups=labels)
+    if kind == "table":
+        X["colour"] = rng.choice(["<b>red</b>", "a very long name of a level", "", "x"], 120)
+        X["yes"] = rng.random(120) < 0.5
+        y = y + 2.0 * (X["colour"] == "x") + X["yes"]
+        X.loc[::7, "age"], X.loc[3::11, "colour"] = None, None
+        return nvsd.select(X, y, missing="impute", keep=["age", "colour", "yes"])
     if kind == "pool":
         return nvsd.select(X.iloc[:, :5], y, method="eliminate")
     return nvsd.select(X, y)
 
 
-@pytest.mark.parametrize("kind", ["squares", "classes", "three", "none", "groups", "pool"])
+@pytest.mark.parametrize("kind", ["squares", "classes", "three", "none", "groups", "pool", "table"])
 def test_no_width_scrolls_sideways_and_nothing_complains(
     kind: str, page: Page, tmp_path: Path
 ) -> None:
@@ -53,6 +59,37 @@ def test_no_width_scrolls_sideways_and_nothing_complains(
     nothing = not selection.support.any()
     assert page.run(hidden) == 2 * nothing + 3 * (not hasattr(selection, "classes"))
     assert page.run("return document.querySelectorAll('h1 *, main img, tbody script').length") == 0
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_levels_and_missing_values_are_drawn(width: int, page: Page, tmp_path: Path) -> None:
+    selection = found("table")
+    page.open(selection.report(tmp_path / "s.html"))
+    page.resize(width)
+    texts = page.run(
+        "return [...document.querySelectorAll('#curves-charts figure')].map((f) => [f.title,"
+        "[...f.querySelectorAll('text')].map((t) => t.textContent),"
+        "f.querySelectorAll('circle').length])"
+    )
+    shown = {title: (written, points) for title, written, points in texts}
+    assert set(shown) == set(selection.selected)
+    assert "missing" in shown["age"][0]
+    assert shown["age"][1] == 1
+    assert shown["yes"] == (shown["yes"][0], 2)
+    assert {"False", "True"} <= set(shown["yes"][0])
+    assert shown["colour"][1] == 5
+    # Nothing is cut off at the sides or below.
+    outside = page.run(
+        "return [...document.querySelectorAll('#curves-charts svg')].filter((svg) => {"
+        "const box = svg.getBoundingClientRect();"
+        "return [...svg.querySelectorAll('text')].some((t) => {"
+        "const b = t.getBoundingClientRect();"
+        "return b.left < box.left - 3 || b.right > box.right + 3 ||"
+        " b.bottom > box.bottom + 3;"
+        "});"
+        "}).length"
+    )
+    assert outside == 0
 
 
 def test_it_shows_what_the_selection_holds(page: Page, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from sklearn.metrics import confusion_matrix, roc_auc_score, roc_curve
 
 import nvsd
 from nvsd.report import selection_html
-from nvsd.report.curves import SPREAD, SURFACE_ROWS, samples
+from nvsd.report.curves import LEVELS, SPREAD, SURFACE_ROWS, samples
 from nvsd.report.probabilities import area, calibration, confusion, roc
 from nvsd.selection.classes import ClassSelection
 
@@ -86,6 +86,67 @@ def test_curves_are_means_and_quantiles_of_predictions() -> None:
             assert curves["mean"][k][0][i] == pytest.approx(f.mean(), rel=1e-3, abs=1e-3)
             bounds = [curves["band"][k][side][i] for side in (0, 1)]
             np.testing.assert_allclose(bounds, np.quantile(f, SPREAD), rtol=1e-3, atol=1e-3)
+
+
+@cache
+def of_table() -> tuple[nvsd.Selection, pd.DataFrame]:
+    """Effects of a category, a boolean and a number, of which two have missing values."""
+    rng = np.random.default_rng(5)
+    X = pd.DataFrame(
+        {
+            "colour": rng.choice(["red", "green", "blue", "grey"], 120),
+            "yes": rng.random(120) < 0.5,
+            "size": rng.normal(1e5, 2e4, 120),
+            "noise": rng.standard_normal(120),
+        }
+    )
+    y = 2.0 * (X["colour"] == "red") + X["yes"] + (X["size"] / 2e4 - 5) ** 2
+    X.loc[::9, "size"] = np.nan
+    X.loc[::13, "colour"] = None
+    return nvsd.select(X, y + 0.1 * rng.standard_normal(120), missing="impute"), X
+
+
+def test_curves_of_categories_and_imputed_columns_are_means_of_predictions() -> None:
+    selection, X = of_table()
+    assert {"colour", "yes", "size"} <= set(selection.selected)
+    curves = content(selection_html(selection))["curves"]
+    rows = X.iloc[np.linspace(0, 119, curves["rows"]).astype(int)]
+    shown = dict(zip(curves["inputs"], range(len(curves["inputs"])), strict=True))
+    levels = {"colour": ["blue", "green", "grey", "red", None], "yes": [False, True]}
+    for name, values in levels.items():
+        k = shown[selection.features.index(name)]
+        assert curves["low"][k] is None
+        texts = ["missing" if value is None else str(value) for value in values]
+        assert curves["levels"][k] == texts
+        assert curves["missing"][k] == (None in values)
+        for i, value in enumerate(values):
+            f = selection.refit.predict(rows.assign(**{name: value}))
+            assert curves["mean"][k][0][i] == pytest.approx(f.mean(), rel=1e-3, abs=1e-3)
+            bounds = [curves["band"][k][side][i] for side in (0, 1)]
+            np.testing.assert_allclose(bounds, np.quantile(f, SPREAD), rtol=1e-3, atol=1e-3)
+    k = shown[selection.features.index("size")]
+    assert curves["levels"][k] is None
+    assert curves["missing"][k]
+    assert len(curves["mean"][k][0]) == 26
+    low, high = np.nanquantile(X["size"], [0.01, 0.99])
+    assert [curves["low"][k], curves["high"][k]] == pytest.approx([low, high], rel=1e-3)
+    for i, value in ((0, low), (24, high), (25, np.nan)):
+        f = selection.refit.predict(rows.assign(size=value))
+        assert curves["mean"][k][0][i] == pytest.approx(f.mean(), rel=1e-3, abs=1e-3)
+
+
+def test_of_many_levels_the_most_common_are_drawn() -> None:
+    rng = np.random.default_rng(0)
+    codes = np.minimum(rng.geometric(0.07, 300), 30)
+    X = pd.DataFrame({"a": [f"level {code}" for code in codes], "b": rng.standard_normal(300)})
+    selection = nvsd.select(X, (codes % 3) + 0.1 * rng.standard_normal(300), keep=["a"])
+    curves = content(selection_html(selection))["curves"]
+    k = curves["inputs"].index(0)
+    assert len(curves["levels"][k]) == len(curves["mean"][k][0]) == LEVELS
+    counts = X["a"].value_counts()
+    assert curves["leftOut"][k] == len(counts) - LEVELS
+    left = counts[~counts.index.isin(curves["levels"][k])]
+    assert counts[curves["levels"][k]].min() >= left.max()
 
 
 def test_surfaces_are_means_of_predictions() -> None:

@@ -114,5 +114,5 @@ def test_any_points_reproduce_the_kernel(seed: int, d: int, degree: int, rows: i
 def test_which_kernels_have_monomials() -> None:
     assert Linear().polynomial == (1, 0.0)
     assert Polynomial(4, 0.5).polynomial == (4, 0.5)
-    assert Gaussian().polynomial is None
+    assert Gaussian(4.0).polynomial is None
     assert (2.0 * Linear()).polynomial is None

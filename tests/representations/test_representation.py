@@ -197,18 +197,18 @@ def test_the_cheapest_representation_is_taken_and_can_be_forced(rng) -> None:
         made = nvsd.prepare(rng.standard_normal((n, d)), kernel=kernel, **options)
         return made.representation.kind
 
-    assert kind(20, 2, Gaussian()) == "derivative"
+    assert kind(20, 2, Gaussian(4.0)) == "derivative"
     assert kind(200, 3, Polynomial(2)) == "monomial"
     assert kind(200, 3, Linear()) == "monomial"
     assert kind(4, 12, Polynomial(4)) == "derivative"  # 48 derivatives against 1820 monomials
-    assert kind(20, 2, Gaussian(), representation="factor") == "factor"
+    assert kind(20, 2, Gaussian(4.0), representation="factor") == "factor"
     assert kind(20, 2, Linear(), representation="derivative") == "derivative"
 
 
 @pytest.mark.parametrize(
     ("given", "order"),
     [
-        ({"kernel": Gaussian()}, N * D),
+        ({"kernel": Gaussian(4.0)}, N * D),
         ({"kernel": Polynomial(2), "representation": "monomial"}, 10),
         ({"kernel": Polynomial(2), "representation": "factor"}, 10),
         ({"kernel": Gaussian(0.7), "representation": "factor"}, N * (D + 1)),

@@ -59,7 +59,7 @@ def test_gradient_is_that_of_the_prediction(kernel: Kernel, rng) -> None:
 
 def test_no_inputs_predict_the_mean(rng) -> None:
     X, y = sample(3, N, D)
-    fit = fit_ridge(X, y, Gaussian(), NUS, np.zeros(D, dtype=bool))
+    fit = fit_ridge(X, y, Gaussian(4.0), NUS, np.zeros(D, dtype=bool))
     np.testing.assert_allclose(fit.predict(rng.standard_normal((4, D))), y.mean())
     assert not fit.gradient(X).any()
 
@@ -82,7 +82,7 @@ def test_one_of_several_nu() -> None:
 
 def test_default_nus_span_from_one_to_a_billionth_of_the_kernel() -> None:
     X, _ = sample(6, N, D)
-    nus = default_nus(3.0 * Gaussian(), X)
+    nus = default_nus(3.0 * Gaussian(4.0), X)
     assert nus[0] == pytest.approx(3.0)
     assert nus[-1] == pytest.approx(3e-9)
     np.testing.assert_allclose(np.diff(np.log(nus)), np.log(nus[1] / nus[0]), rtol=1e-9)
