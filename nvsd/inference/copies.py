@@ -99,7 +99,7 @@ class Copier:
         return Drawn(copies, explained, check)
 
     def _random(self, inputs: Index) -> np.random.Generator:
-        """Draws that hang on the ranks of these inputs, not on their places, units or names."""
+        """Draws that depend on the ranks of these inputs, not on their places, units or names."""
         ranks = (rankdata(self.X[:, a], "dense").astype("<i8") for a in inputs)
         return np.random.default_rng([self.seed, *sorted(crc32(each.tobytes()) for each in ranks)])
 

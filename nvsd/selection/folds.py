@@ -135,7 +135,7 @@ def without(splits: Splits, kept: Index, n: int) -> Splits:
 
 
 def own_order(X: Array, y: Array, names: Sequence[str], seed: int) -> Index:
-    """An order of the rows that hangs on their values alone, and on the seed.
+    """An order of the rows that depends on their values alone, and on the seed.
 
     Rows are sorted by y and then by the inputs, in the order of their names, and shuffled. So
     neither the order of rows and columns nor their units matter.
