@@ -395,6 +395,25 @@ def test_neighbour_width_by_brute_force(n, repeats):
     assert neighbour_width(X) == pytest.approx(np.median(nearest), rel=1e-14)
 
 
+@pytest.mark.parametrize("d", [1, 8, 9, 40])
+@pytest.mark.parametrize("kind", ["spread", "repeats", "far", "two far clouds", "huge", "tiny"])
+def test_neighbour_width_of_any_cloud(d: int, kind: str) -> None:
+    """By a tree with few inputs, by products with more: both find the nearest."""
+    rng = np.random.default_rng(d)
+    X = rng.standard_normal((90, d))
+    if kind == "repeats":
+        X[40:70] = X[:30]
+    if kind == "far":
+        X += 2.0**20
+    if kind == "two far clouds":
+        X[::2] += 2.0**34
+    scale = {"huge": 2.0**500, "tiny": 2.0**-500}.get(kind, 1.0)
+    distance = np.sqrt(((X[:, None] - X) ** 2).sum(axis=2))
+    np.fill_diagonal(distance, np.inf)
+    expected = scale * np.median(np.sort(distance, axis=1)[:, :20])
+    assert neighbour_width(scale * X) == pytest.approx(expected, rel=1e-12)
+
+
 def test_some_of_many_rows_tell_the_neighbour_width():
     X = np.random.default_rng(0).standard_normal((6000, 3))
     nearest = np.sort(cdist(X, X), axis=1)[:, 1:21]
