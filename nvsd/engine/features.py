@@ -26,7 +26,7 @@ MIDDLE_HALF = 1.349  # interquartile range of a standard normal: that of an inpu
 RANK = 1e-3  # share of the first eigenvalue: smaller ones changed no ranking of the tuning problems
 ROUGH_STEP = 0.4  # replaces the width in the grid of the exponential kernel, a mixture of widths
 ROUGH_RANK = 4.0  # times RANK for the exponential kernel: its eigenvalues fall slowly
-PROFILE = 500.0  # flops in the time of one value of a profile: an exponential takes 10 ns
+PROFILE = 1000.0  # flops in the time of one value of a profile: 10 to 30 ns
 GRID_PER_WIDTH = 2.0  # landmarks per width: the Nyström error is then under 1e-3
 
 

@@ -97,16 +97,18 @@ def triangular_inverse(factor: Array) -> tuple[Array, int]:
 
 def cholesky_solve(factor: Array, B: Array) -> Array:
     """Rows x_j with L Lᵀ x_j = b_j for a factor of `cholesky`."""
-    X = np.array(B, dtype=float, order="C")
+    X = np.empty(B.shape)
     for rows in in_pieces.pieces(0, len(X), 2.0 * factor.size):
+        X[rows] = B[rows]
         lapack.dpotrs(factor, X[rows].T, lower=1, overwrite_b=1)
     return X
 
 
 def half_solve(factor: Array, B: Array) -> Array:
     """Rows x_j with L x_j = b_j for a factor of `cholesky`: |x_j|² = b_jᵀ (L Lᵀ)⁻¹ b_j."""
-    X = np.array(B, dtype=float, order="C")
+    X = np.empty(B.shape)
     for rows in in_pieces.pieces(0, len(X), 1.0 * factor.size):
+        X[rows] = B[rows]
         lapack.dtrtrs(factor, X[rows].T, lower=1, overwrite_b=1)
     return X
 

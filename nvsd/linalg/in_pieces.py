@@ -111,6 +111,21 @@ def pack(M: Array) -> Array:
     return packed
 
 
+def unpack(packed: Array, p: int) -> Array:
+    """The lower triangle of a packed one, in Fortran order."""
+    if p <= WHOLE:
+        return np.asarray(lapack.dtfttr(p, packed, uplo="L")[0])
+    out = np.zeros((p, p), order="F")
+    first, second = packed_parts(packed, p)
+    half = first.shape[1]
+    for columns in panels(half, WIDTH):
+        out[columns.start :, columns] = first[columns.start :, columns]
+    for columns in panels(p - half, WIDTH):
+        at = slice(half + columns.start, half + columns.stop)
+        out[at.start :, at] = second[columns.start :, columns]
+    return out
+
+
 def factorise_packed(packed: Array, p: int) -> int:
     """Overwrite a packed triangle by its Cholesky factor; LAPACK's info."""
     if p <= WHOLE:

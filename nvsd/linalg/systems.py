@@ -15,6 +15,7 @@ from scipy.linalg import lapack, solve_triangular
 
 from nvsd.linalg import in_pieces
 from nvsd.linalg.factors import cholesky, half_solve, product, triangular_inverse
+from nvsd.linalg.in_pieces import pack, unpack
 from nvsd.tolerances import JITTERS
 
 Array = NDArray[np.float64]
@@ -88,9 +89,12 @@ class CholeskySystem:
 
     def __init__(self, M1: Array, M0: Array | None = None, memory: float = KEPT_BYTES) -> None:
         self._order, self._diagonal = len(M1), packed_diagonal(len(M1))
-        self._M1, self._M0 = in_pieces.pack(M1), None if M0 is None else in_pieces.pack(M0)
+        # Few factors fit: then a packed copy of what the caller keeps would be a fifth of all.
+        self._large = M0 is None and 8.0 * M1.size > memory
+        self._M1 = M1 if self._large else pack(M1)
+        self._M0 = None if M0 is None else pack(M0)
         self.kappa_unit = _unit(M1, M0)
-        self._keep = max(2, int(memory / self._M1.nbytes))
+        self._keep = max(2, int(memory / (4 * M1.size)))
         self._factors: OrderedDict[float, Array] = OrderedDict()
         self.n_factorisations = 0
 
@@ -120,27 +124,29 @@ class CholeskySystem:
         factor = self._factors.get(kappa)
         if factor is None:
             return None
-        C, _ = lapack.dtfttr(self._order, factor, uplo="L")
-        inverse, info = triangular_inverse(C)
+        if self._large:  # the inverse takes the memory of two factors
+            self._factors.clear()
+        inverse, info = triangular_inverse(unpack(factor, self._order))
         return None if info else inverse
 
     def _factor(self, kappa: float) -> Array:
         # Threads may share this: a thread keeps its factor even if another one drops it here.
         factor = self._factors.pop(kappa, None)
-        if factor is None:
-            factor = self._factorise(kappa)
-            self.n_factorisations += 1
         with suppress(KeyError):
             while len(self._factors) >= self._keep:
                 self._factors.popitem(last=False)
+        if factor is None:
+            factor = self._factorise(kappa)
+            self.n_factorisations += 1
         self._factors[kappa] = factor
         return factor
 
     def _factorise(self, kappa: float) -> Array:
         for jitter in JITTERS:
-            M = np.empty_like(self._M1)
+            M1 = pack(self._M1) if self._large else self._M1
+            M = M1 if self._large else np.empty_like(M1)
             for part in in_pieces.pieces(0, len(M), in_pieces.NEW):
-                np.multiply(self._M1[part], kappa, out=M[part])
+                np.multiply(M1[part], kappa, out=M[part])
                 if self._M0 is not None:
                     M[part] += self._M0[part]
             if self._M0 is None:

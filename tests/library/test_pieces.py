@@ -10,6 +10,7 @@ from scipy.linalg import lapack
 
 from nvsd.kernels import Gaussian
 from nvsd.linalg import (
+    CholeskySystem,
     cholesky_solve,
     gram,
     half_solve,
@@ -70,6 +71,7 @@ def test_a_packed_factor(p: int) -> None:
     M = positive(p)
     packed, expected = in_pieces.pack(M), lapack.dtrttf(M.T, uplo="L")[0]
     np.testing.assert_array_equal(packed, expected)
+    np.testing.assert_array_equal(np.tril(in_pieces.unpack(packed, p)), np.tril(M))
     assert in_pieces.factorise_packed(packed, p) == 0
     close(packed, lapack.dpftrf(p, expected, uplo="L")[0])
 
@@ -191,3 +193,17 @@ def test_a_signal_is_heard_between_pieces(monkeypatch: pytest.MonkeyPatch) -> No
     assert in_pieces.factorise(lower(positive(100))) == 0
     assert len(sizes) > 20
     assert max(sizes) <= 500
+
+
+@pytest.mark.parametrize("memory", [0.0, 1e9], ids=["little memory", "much memory"])
+def test_little_memory_gives_the_same_factors(memory: float) -> None:
+    M, B = positive(30), np.random.default_rng(0).standard_normal((3, 30))
+    system = CholeskySystem(M, memory=memory)
+    for kappa in (0.1, 1.0, 7.0, 0.1):
+        shifted = np.eye(30) + kappa * M
+        close(system.solve(np.full(3, kappa), B), np.linalg.solve(shifted, B.T).T)
+        assert len(system._factors) <= (2 if memory == 0 else 3)
+        C = system.inverse_factor(kappa)
+        assert C is not None
+        close(np.tril(C), np.linalg.inv(np.linalg.cholesky(shifted)))
+    assert system.n_factorisations == (4 if memory == 0 else 3)
