@@ -122,10 +122,10 @@ class CholeskySystem:
     def inverse_factor(self, kappa: float) -> Array | None:
         """C⁻¹ as a lower triangle, if the factor C of M0 + κ M1 is among those kept."""
         factor = self._factors.get(kappa)
+        if self._large:  # an inverse, here or by the caller, takes the memory of two factors
+            self._factors.clear()
         if factor is None:
             return None
-        if self._large:  # the inverse takes the memory of two factors
-            self._factors.clear()
         inverse, info = triangular_inverse(unpack(factor, self._order))
         return None if info else inverse
 

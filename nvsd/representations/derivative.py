@@ -164,6 +164,7 @@ class DerivativeSpace(Representation):
             found = shifted_inverse_block_norms(C, d, kappa, shift)
             if found is not None:
                 return found
+            del C  # the memory is needed
         return inverse_block_norms(self.H, d, self._error)
 
 
