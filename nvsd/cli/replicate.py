@@ -98,7 +98,10 @@ def _restore(options: Namespace) -> None:
 def _run(tasks: Sequence[Task], options: Namespace) -> None:
     if options.show:
         return
-    Path(options.out).mkdir(parents=True, exist_ok=True)
+    try:
+        Path(options.out).mkdir(parents=True, exist_ok=True)
+    except PermissionError as error:
+        raise ValueError(f"the folder {options.out!r} cannot be written; give another.") from error
     count = run_tasks(tasks, options.out, jobs=options.jobs, cluster=options.cluster, progress=True)
     say(f"{count} of {len(tasks)} fits were run; the others were already done.")
     done = {tuple(r[name] for name in Task._fields) for r in _records(tasks, options.out)}

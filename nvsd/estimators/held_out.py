@@ -98,8 +98,8 @@ class Outcome(NamedTuple):
     converged: NDArray[np.bool_]
 
 
-def run(job: Job, keep_paths: bool, threads: int | None) -> Outcome:
-    """Fit all paths of a job and judge them."""
+def run(job: Job, keep_paths: bool, threads: int | None, memory: float | None = None) -> Outcome:
+    """Fit all paths of a job and judge them, within the bytes that may be used."""
     with threadpool_limits(threads), warnings.catch_warnings():
         # A warning in another process would not be seen, so the caller looks at `converged`.
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -112,6 +112,7 @@ def run(job: Job, keep_paths: bool, threads: int | None) -> Outcome:
             loss=job.loss,
             sample_weight=job.train.weights,
             class_weight=job.class_weight,
+            max_memory=memory,
         )
         paths = [
             nvsd_path(prepared, penalty=penalty, progress=False, **grid, **job.settings)

@@ -19,6 +19,7 @@ from nvsd.estimators.data import Array, Data
 from nvsd.estimators.held_out import Job, Outcome, choose, cv_dataset, run
 from nvsd.kernels import Kernel
 from nvsd.losses import Loss
+from nvsd.machine import available_memory
 from nvsd.path import ConvergenceWarning
 from nvsd.ridge.dense import default_nus
 from nvsd.selection.folds import Splits, check_cv_groups, is_pairs, split_by, without
@@ -114,10 +115,12 @@ class PathSearch(PathEstimator):
         return np.array([check_non_negative("a refit nu", nu) for nu in given])
 
     def _run(self, jobs: Sequence[Job], keep_paths: bool = False) -> list[Outcome]:
-        # Threads of the linear algebra would compete with the other workers for the cores.
-        threads = 1 if min(effective_n_jobs(self.n_jobs), len(jobs)) > 1 else None
+        # Threads of the linear algebra would compete with the other workers for the cores, and
+        # each worker would take all free memory for its own.
+        workers = min(effective_n_jobs(self.n_jobs), len(jobs))
+        threads, share = (1, available_memory() / workers) if workers > 1 else (None, None)
         task = delayed(run)
-        return list(Parallel(self.n_jobs)(task(job, keep_paths, threads) for job in jobs))
+        return list(Parallel(self.n_jobs)(task(job, keep_paths, threads, share) for job in jobs))
 
     def _warn_if_unfinished(self, outcomes: Sequence[Outcome]) -> None:
         unfinished = sum(int(np.sum(~outcome.converged)) for outcome in outcomes)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Block = Array | None
 
+PIECE = 2**24  # numbers of a block between two looks for signals: a fraction of a second
 CHUNK = 2**23  # numbers that the temporaries of `evaluate` may hold: 64 MB
 
 
@@ -34,7 +35,7 @@ def K(kernel: Accumulates, X: Array, Y: Array | None = None) -> Array:
     """K_ij = k(x_i, y_j), shape (n, m)."""
     Y = X if Y is None else Y
     out = np.zeros((len(X), len(Y)))
-    kernel._accumulate(1.0, X, Y, out, None, None)
+    _accumulate(kernel, X, Y, out, None, None)
     return out
 
 
@@ -43,7 +44,7 @@ def D(kernel: Accumulates, X: Array, Y: Array | None = None) -> Array:
     Y = X if Y is None else Y
     (n, d), m = X.shape, len(Y)
     out = np.zeros((d, n, m))
-    kernel._accumulate(1.0, X, Y, None, out, None)
+    _accumulate(kernel, X, Y, None, out, None)
     return out.reshape(d * n, m)
 
 
@@ -52,7 +53,7 @@ def L(kernel: Accumulates, X: Array, Y: Array | None = None) -> Array:
     Y = X if Y is None else Y
     (n, d), m = X.shape, len(Y)
     out = np.zeros((d, n, d, m))
-    kernel._accumulate(1.0, X, Y, None, None, out)
+    _accumulate(kernel, X, Y, None, None, out)
     return out.reshape(d * n, d * m)
 
 
@@ -60,8 +61,21 @@ def KDL(kernel: Accumulates, X: Array) -> tuple[Array, Array, Array]:
     """K (n, n), D (d*n, n) and L (d*n, d*n) at the same points, sharing their geometry."""
     n, d = X.shape
     K, D, L = np.zeros((n, n)), np.zeros((d, n, n)), np.zeros((d, n, d, n))
-    kernel._accumulate(1.0, X, X, K, D, L)
+    _accumulate(kernel, X, X, K, D, L)
     return K, D.reshape(d * n, n), L.reshape(d * n, d * n)
+
+
+def _accumulate(kernel: Accumulates, X: Array, Y: Array, K: Block, D: Block, L: Block) -> None:
+    """Fill the blocks that are not None, some rows of X at a time if they are large."""
+    n, d = X.shape
+    step = max(1, PIECE // (len(Y) * (1 if L is None else d)))
+    if step >= n:
+        kernel._accumulate(1.0, X, Y, K, D, L)
+        return
+    for start in range(0, n, step):
+        rows = slice(start, start + step)
+        parts = (each if each is None else each[:, rows] for each in (D, L))
+        kernel._accumulate(1.0, X[rows], Y, None if K is None else K[rows], *parts)
 
 
 def G(kernel: Accumulates, X: Array, out: Array | None = None) -> Array:

@@ -14,9 +14,12 @@ from nvsd.kernels import blocks
 from nvsd.kernels.base import Kernel
 from nvsd.kernels.blocks import Array
 from nvsd.kernels.profile import Profile
+from nvsd.linalg import pieces
 from nvsd.tolerances import TINY
 
 Width = float | tuple[float, ...] | None
+
+DISTANCE = 30.0  # flops of a matrix product in the time of one difference and its square
 
 
 class Isotropic(Profile):
@@ -65,7 +68,9 @@ class Isotropic(Profile):
         centre = Y.mean(axis=0)
         U = (X - centre) / w
         V = U if Y is X else (Y - centre) / w
-        t = cdist(U, V, "sqeuclidean")
+        t = np.empty((len(X), len(Y)))
+        for rows in pieces(0, len(X), DISTANCE * V.size):
+            cdist(U[rows], V, "sqeuclidean", out=t[rows])
         t /= 2
         return np.broadcast_to(w, d), U, V, t
 

@@ -6,7 +6,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh, lapack
 
-from nvsd.linalg import cholesky, gram, mirror, safe_threads, triangular_inverse
+from nvsd.linalg import (
+    cholesky,
+    eigenvalues,
+    gram,
+    in_pieces,
+    mirror,
+    pieces,
+    triangular_inverse,
+)
 
 Array = NDArray[np.float64]
 
@@ -15,24 +23,21 @@ LARGEST_CHANGE = 0.01  # of bounds of H⁻¹ that come from the factor of anothe
 
 def row_sum_norm(M: Array) -> float:
     """max_i Σ_j |M_ij| ≥ ‖M‖₂ for a symmetric M; nothing of its size is formed."""
-    return float(lapack.dlange("1", M.T))
+    return max(float(lapack.dlange("1", M[rows].T)) for rows in pieces(0, len(M), 8.0 * M.shape[1]))
 
 
 def largest_eigenvalue(M: Array) -> float:
     """Of a symmetric matrix."""
+    if len(M) > in_pieces.WHOLE_EIGEN:
+        return float(eigenvalues(M)[-1])
     last = len(M) - 1
-    with safe_threads(len(M)):
-        found = eigh(M, eigvals_only=True, subset_by_index=(last, last), check_finite=False)
+    found = eigh(M, eigvals_only=True, subset_by_index=(last, last), check_finite=False)
     return float(found[0])
 
 
 def block_ranges(H: Array, d: int) -> tuple[Array, Array]:
     """The least and the largest eigenvalue of each of the d diagonal blocks of equal order."""
-    with safe_threads(len(H) // d):
-        found = [
-            eigh(H[rows, rows], eigvals_only=True, driver="evd", check_finite=False)[[0, -1]]
-            for rows in _blocks(H, d)
-        ]
+    found = [eigenvalues(H[rows, rows])[[0, -1]] for rows in _blocks(H, d)]
     least, largest = np.transpose(found)
     return least, largest
 
@@ -84,8 +89,10 @@ def _norms_of_inverse(C: Array, d: int) -> Array:
 
 def inverse_of(factor: Array) -> Array:
     """A⁻¹ from its Cholesky factor."""
-    with safe_threads(len(factor)):
-        lower, _ = lapack.dpotri(factor, lower=1)
+    if len(factor) > in_pieces.WHOLE:
+        C, _ = triangular_inverse(factor.copy(order="F"))
+        return gram(np.tril(C).T)
+    lower, _ = lapack.dpotri(factor, lower=1)
     inverse = np.asarray(lower).T
     mirror(inverse)
     return inverse

@@ -17,6 +17,7 @@ from nvsd.linalg import (
     cholesky_solve,
     gram,
     half_solve,
+    pieces,
     product,
     shifted_system,
 )
@@ -57,8 +58,10 @@ class DerivativeSpace(Representation):
         self._factorise(K)
         E = half_solve(self.P, self.D)
         # Overwrites L, because another array of that size would cost more than the product.
-        H = blas.dgemm(-scale, E.T, E.T, beta=scale, c=L.T, trans_a=1, overwrite_c=1)
-        self.H = np.asarray(H).T
+        for rows in pieces(0, len(L), 2.0 * E.size):
+            given = {"beta": scale, "c": L[rows].T, "overwrite_c": 1}
+            blas.dgemm(-scale, E.T, E[rows].T, trans_a=1, **given)
+        self.H = L
         self.system = shifted_system(self.H, method=request.s1)
 
     def _set(self, request: Request, n: int, d: int) -> None:
@@ -161,6 +164,7 @@ class DerivativeSpace(Representation):
             found = shifted_inverse_block_norms(C, d, kappa, shift)
             if found is not None:
                 return found
+            del C  # the memory is needed
         return inverse_block_norms(self.H, d, self._error)
 
 

@@ -23,7 +23,7 @@ from nvsd.data.checks import Index
 from nvsd.data.landmarks import Landmarks
 from nvsd.data.sums import Moments
 from nvsd.kernels import Kernel, blocks
-from nvsd.linalg import pivoted_cholesky, product
+from nvsd.linalg import in_pieces, pieces, pivoted_cholesky, product
 from nvsd.representations.base import Representation
 from nvsd.representations.feature_space import SummedSpace
 from nvsd.representations.maps import DenseMap
@@ -51,10 +51,12 @@ class LandmarkBasis:
     def make(cls, kernel: Kernel, landmarks: Landmarks) -> tuple[LandmarkBasis, Array]:
         """The basis, and R, whose lower rows are the derivatives of φ at the points m."""
         V, M = landmarks.values, landmarks.derivatives
-        D = blocks.D(kernel, M, V)
-        R, pivots = pivoted_cholesky(
-            np.block([[blocks.K(kernel, V), D.T], [D, blocks.L(kernel, M)]])
-        )
+        m, D, L = len(V), blocks.D(kernel, M, V), blocks.L(kernel, M)
+        G = np.empty((m + M.size, m + M.size))
+        G[:m, :m], G[m:, :m], G[:m, m:] = blocks.K(kernel, V), D, D.T
+        for rows in pieces(0, len(L), in_pieces.NEW * len(L)):
+            G[m:][rows, m:] = L[rows]
+        R, pivots = pivoted_cholesky(G)
         return cls(kernel, V, M, R[pivots], pivots), R
 
     def features(self, X: Array) -> Array:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.linalg import blas, cholesky, lapack, solve_triangular
 
 from nvsd.data.weights import deviation, mean
-from nvsd.linalg import safe_threads, symmetric_eigen
+from nvsd.linalg import eigen, safe_threads
 from nvsd.tolerances import TINY
 
 Array = NDArray[Any]  # in single precision if K is
@@ -225,7 +225,7 @@ def nystrom_loo_ridge(C: Array, W: Array, y: Array, weights: Array | None = None
     Phi -= centre.astype(C.dtype)
     Phi *= s[:, None].astype(C.dtype)
     target = s * (y - origin)
-    values, V = symmetric_eigen((Phi.T @ Phi).astype(float))
+    values, V = eigen((Phi.T @ Phi).astype(float))
     P = Phi @ V.astype(C.dtype)
     steps = np.arange(round(2 * np.log10(LOWEST)), round(2 * np.log10(HIGHEST)) + 1)
     lams = 10.0 ** (steps / 2)

@@ -8,14 +8,21 @@ from pathlib import Path
 
 import pytest
 
+from nvsd.linalg import LARGEST_THREADED
+from nvsd.linalg.in_pieces import NARROW, WHOLE, WHOLE_EIGEN, WIDTH
+
 NVSD = Path(__file__).parents[2] / "nvsd"
 RISKY = {
     "potrf", "dpotrf", "spotrf", "dpftrf", "dpstrf", "dpotri", "trtri", "dtrtri", "cho_factor",
     "eigh", "inv", "cholesky", "solve",
 }  # fmt: skip
-# Guarded themselves, or of an order that never grows: the few steps of Anderson's acceleration, and
-# the paper's experiments, whose sizes are fixed.
-SAFE = {("anderson.py", "solve")}
+# Of an order that never grows: the few steps of Anderson's acceleration, pieces of larger matrices,
+# and the paper's experiments, whose sizes are fixed.
+SAFE = {("anderson.py", "solve")} | {
+    (file, name)
+    for file in ("in_pieces.py", "curvature.py")
+    for name in ("dpotrf", "dpftrf", "dpstrf", "dpotri", "dtrtri", "eigh")
+}
 
 
 def name_of(call: ast.Call) -> str:
@@ -57,6 +64,10 @@ def unguarded(source: str, file: str) -> Iterator[str]:
 def test_an_unguarded_call_is_found(source: str) -> None:
     assert list(unguarded(source, "x.py"))
     assert not list(unguarded(f"with safe_threads(n):\n    {source}", "x.py"))
+
+
+def test_pieces_are_of_small_order() -> None:
+    assert max(WHOLE, WHOLE_EIGEN, WIDTH, NARROW) < LARGEST_THREADED
 
 
 def test_every_factorisation_is_guarded() -> None:

@@ -396,7 +396,41 @@ def test_neighbour_width_by_brute_force(n, repeats):
     assert neighbour_width(X) == pytest.approx(np.median(nearest), rel=1e-14)
 
 
+@pytest.mark.parametrize("d", [1, 8, 9, 40])
+@pytest.mark.parametrize("kind", ["spread", "repeats", "far", "two far clouds", "huge", "tiny"])
+def test_neighbour_width_of_any_cloud(d: int, kind: str) -> None:
+    """By a tree with few inputs, by products with more: both find the nearest."""
+    rng = np.random.default_rng(d)
+    X = rng.standard_normal((90, d))
+    if kind == "repeats":
+        X[40:70] = X[:30]
+    if kind == "far":
+        X += 2.0**20
+    if kind == "two far clouds":
+        X[::2] += 2.0**34
+    scale = {"huge": 2.0**500, "tiny": 2.0**-500}.get(kind, 1.0)
+    distance = np.sqrt(((X[:, None] - X) ** 2).sum(axis=2))
+    np.fill_diagonal(distance, np.inf)
+    expected = scale * np.median(np.sort(distance, axis=1)[:, :20])
+    assert neighbour_width(scale * X) == pytest.approx(expected, rel=1e-12)
+
+
 def test_some_of_many_rows_tell_the_neighbour_width():
     X = np.random.default_rng(0).standard_normal((6000, 3))
     nearest = np.sort(cdist(X, X), axis=1)[:, 1:21]
     assert neighbour_width(X) == pytest.approx(np.median(nearest), rel=0.02)
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(1.3), Polynomial(3), Gaussian(1.0) + Polynomial(2)])
+def test_blocks_in_pieces_are_those_in_one(kernel, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    X, Y = rng.standard_normal((9, 3)), rng.standard_normal((7, 3))
+
+    def all_blocks() -> list[np.ndarray]:
+        return [*kernel.blocks(X), kernel.K(X, Y), kernel.D(X, Y), kernel.L(X, Y)]
+
+    whole = all_blocks()
+    monkeypatch.setattr("nvsd.kernels.blocks.PIECE", 20)
+    monkeypatch.setattr("nvsd.linalg.in_pieces.FLOPS", 1.0)
+    for one, other in zip(whole, all_blocks(), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-13, atol=1e-13)

@@ -18,11 +18,11 @@ from nvsd.linalg import (
     cholesky_solve,
     gram,
     half_solve,
-    pack,
     packed_diagonal,
     product,
     shifted_system,
 )
+from nvsd.linalg.in_pieces import pack
 from nvsd.machine import available_memory
 
 METHODS = ["cholesky", "diagonal"]

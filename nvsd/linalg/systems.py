@@ -1,35 +1,28 @@
 """Solve (M0 + κ M1) x = b for many right-hand sides and many κ, from one set-up.
 
-Vectors are rows: an array (k, p) holds k right-hand sides contiguously, which is the Fortran
-layout LAPACK wants for its (p, k) argument, so nothing is copied.
+Vectors are rows, as in `nvsd.linalg.factors`.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import suppress
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import blas, eigh, lapack, solve_triangular
-from threadpoolctl import threadpool_limits
+from scipy.linalg import lapack, solve_triangular
 
-from nvsd.tolerances import EPS, JITTERS
+from nvsd.linalg import in_pieces
+from nvsd.linalg.factors import cholesky, half_solve, product, triangular_inverse
+from nvsd.linalg.in_pieces import pack, unpack
+from nvsd.tolerances import JITTERS
 
 Array = NDArray[np.float64]
 
 # One diagonalisation costs as much as 14 to 25 Cholesky factorisations (measured at p = 2000 and
 # 500) and serves every κ at once; a path needs about six, so only tiny systems are diagonalised.
 DIAGONALISE_BELOW = 200
-
-# Allocating and freeing this much once, untouched, makes glibc keep freed memory up to that size.
-# Otherwise it returns every temporary of a megabyte to the system and fetches it again, page by
-# page, which took half the time of an elimination.
-np.empty(3 * 2**20)
-
-# With two threads OpenBLAS crashes in dpotrf of order 16 000 and more, but not of order 12 000.
-LARGEST_THREADED = 12_000
 
 KEPT_BYTES = 2e9  # memory for the factors of different κ
 
@@ -96,9 +89,12 @@ class CholeskySystem:
 
     def __init__(self, M1: Array, M0: Array | None = None, memory: float = KEPT_BYTES) -> None:
         self._order, self._diagonal = len(M1), packed_diagonal(len(M1))
-        self._M1, self._M0 = pack(M1), None if M0 is None else pack(M0)
+        # Few factors fit: then a packed copy of what the caller keeps would be a fifth of all.
+        self._large = M0 is None and 8.0 * M1.size > memory
+        self._M1 = M1 if self._large else pack(M1)
+        self._M0 = None if M0 is None else pack(M0)
         self.kappa_unit = _unit(M1, M0)
-        self._keep = max(2, int(memory / self._M1.nbytes))
+        self._keep = max(2, int(memory / (4 * M1.size)))
         self._factors: OrderedDict[float, Array] = OrderedDict()
         self.n_factorisations = 0
 
@@ -114,8 +110,10 @@ class CholeskySystem:
         return X
 
     def _solve(self, kappa: float, B: Array) -> Array:
-        X, _ = lapack.dpftrs(self._order, self._factor(kappa), B.T, uplo="L")
-        return np.asarray(X.T)
+        factor, X = self._factor(kappa), np.array(B, order="C")
+        for rows in in_pieces.pieces(0, len(X), 2.0 * self._order**2):
+            lapack.dpftrs(self._order, factor, X[rows].T, uplo="L", overwrite_b=1)
+        return X
 
     def smallest_pivot(self, kappa: float) -> float:
         """Smallest squared diagonal entry of the Cholesky factor."""
@@ -124,43 +122,39 @@ class CholeskySystem:
     def inverse_factor(self, kappa: float) -> Array | None:
         """C⁻¹ as a lower triangle, if the factor C of M0 + κ M1 is among those kept."""
         factor = self._factors.get(kappa)
+        if self._large:  # an inverse, here or by the caller, takes the memory of two factors
+            self._factors.clear()
         if factor is None:
             return None
-        C, _ = lapack.dtfttr(self._order, factor, uplo="L")
-        inverse, info = triangular_inverse(C)
+        inverse, info = triangular_inverse(unpack(factor, self._order))
         return None if info else inverse
 
     def _factor(self, kappa: float) -> Array:
         # Threads may share this: a thread keeps its factor even if another one drops it here.
         factor = self._factors.pop(kappa, None)
-        if factor is None:
-            factor = self._factorise(kappa)
-            self.n_factorisations += 1
         with suppress(KeyError):
             while len(self._factors) >= self._keep:
                 self._factors.popitem(last=False)
+        if factor is None:
+            factor = self._factorise(kappa)
+            self.n_factorisations += 1
         self._factors[kappa] = factor
         return factor
 
     def _factorise(self, kappa: float) -> Array:
         for jitter in JITTERS:
-            M = kappa * self._M1
+            M1 = pack(self._M1) if self._large else self._M1
+            M = M1 if self._large else np.empty_like(M1)
+            for part in in_pieces.pieces(0, len(M), in_pieces.NEW):
+                np.multiply(M1[part], kappa, out=M[part])
+                if self._M0 is not None:
+                    M[part] += self._M0[part]
             if self._M0 is None:
                 M[self._diagonal] += 1.0
-            else:
-                M += self._M0
             M[self._diagonal] += jitter * M[self._diagonal].max()
-            with safe_threads(self._order // 2):  # it factorises two halves
-                factor, info = lapack.dpftrf(self._order, M, uplo="L", overwrite_a=1)
-            if info == 0:
-                return np.asarray(factor)
+            if in_pieces.factorise_packed(M, self._order) == 0:
+                return M
         raise np.linalg.LinAlgError("the matrix is not positive definite")
-
-
-def pack(M: Array) -> Array:
-    """The lower triangle of a symmetric matrix in rectangular full packed format."""
-    packed, _ = lapack.dtrttf(M.T, uplo="L")
-    return np.asarray(packed)
 
 
 def packed_diagonal(p: int) -> NDArray[np.intp]:
@@ -184,12 +178,12 @@ class DiagonalSystem:
     def __init__(self, M1: Array, M0: Array | None = None) -> None:
         self.kappa_unit = _unit(M1, M0)
         if M0 is None:
-            eigenvalues, self._W = symmetric_eigen(M1)
+            eigenvalues, self._W = in_pieces.eigen(M1)
         else:
             # M0 = LLᵀ, L⁻¹ M1 L⁻ᵀ = VΛVᵀ, W = L⁻ᵀV.
             factor = cholesky(M0.copy())
             whitened = half_solve(factor, half_solve(factor, M1).T)
-            eigenvalues, V = symmetric_eigen(whitened)
+            eigenvalues, V = in_pieces.eigen(whitened)
             self._W = solve_triangular(factor, V, lower=True, trans="T", check_finite=False)
         self._lambda = np.maximum(eigenvalues, 0.0)
 
@@ -209,92 +203,3 @@ def _unit(M1: Array, M0: Array | None) -> float:
     """The κ at which both terms have the same trace."""
     trace = float(np.trace(M1))
     return (len(M1) if M0 is None else float(np.trace(M0))) / trace if trace > 0 else 1.0
-
-
-def product(A: Array, B: Array) -> Array:
-    """A B for rows A, by the same BLAS that solves the systems.
-
-    numpy and scipy each have their own BLAS, whose threads wait actively for more work. In a loop
-    that calls both in turn they compete for the cores and take twice the time of one thread.
-    """
-    if not (A.size and B.size):
-        return np.zeros((len(A), B.shape[1]))
-    left, transposed = (B.T, 0) if B.flags.c_contiguous else (B, 1)
-    return np.asarray(blas.dgemm(1.0, left, A.T, trans_a=transposed).T)
-
-
-def gram(X: Array) -> Array:
-    """X Xᵀ, exactly symmetric, by the same BLAS."""
-    G = np.asarray(blas.dsyrk(1.0, X.T, trans=1)) if X.size else np.zeros((len(X), len(X)))
-    mirror(G)
-    return G
-
-
-def mirror(G: Array) -> None:
-    """Copy the upper triangle to the lower one, a strip at a time."""
-    for start in range(0, len(G), 256):
-        rows = slice(start, start + 256)
-        G[rows, rows] = np.triu(G[rows, rows]) + np.triu(G[rows, rows], 1).T
-        G[start + 256 :, rows] = G[rows, start + 256 :].T
-
-
-def safe_threads(order: int) -> AbstractContextManager[object]:
-    """One BLAS thread for a Cholesky factor of large order, where two crash the interpreter."""
-    return threadpool_limits(1) if order > LARGEST_THREADED else nullcontext()
-
-
-def cholesky(M: Array, repair: bool = True) -> Array:
-    """Factor a symmetric matrix in place and return it as a Fortran-ordered lower triangle.
-
-    Rounding can give a positive definite matrix a tiny negative pivot. To repair it, the smallest
-    sufficient multiple of its largest entry is added to the diagonal, a change of the size of the
-    rounding in the entries. The duality gap does not use the factors of S1, so it would show any
-    effect of the change.
-    """
-    F = M.T
-    diagonal = F.diagonal().copy()
-    for jitter in JITTERS if repair else JITTERS[:1]:
-        if jitter:
-            # A failed factorisation leaves the other triangle unchanged.
-            F[...] = np.triu(F, 1) + np.triu(F, 1).T
-            np.fill_diagonal(F, diagonal + jitter * diagonal.max())
-        with safe_threads(len(F)):
-            factor, info = lapack.dpotrf(F, lower=1, clean=0, overwrite_a=1)
-        if info == 0:
-            return np.asarray(factor)
-    raise np.linalg.LinAlgError("the matrix is not positive definite")
-
-
-def symmetric_eigen(M: Array) -> tuple[Array, Array]:
-    """Eigenvalues, ascending, and eigenvectors of a symmetric matrix."""
-    with safe_threads(len(M)):
-        values, V = eigh(M, driver="evd", check_finite=False)
-    return values, V
-
-
-def triangular_inverse(factor: Array) -> tuple[Array, int]:
-    """The inverse of a factor of `cholesky`, which is overwritten, and LAPACK's info."""
-    with safe_threads(len(factor)):
-        return lapack.dtrtri(factor, lower=1, overwrite_c=1)  # type: ignore[no-any-return]
-
-
-def cholesky_solve(factor: Array, B: Array) -> Array:
-    """Rows x_j with L Lᵀ x_j = b_j for a factor of `cholesky`."""
-    X, _ = lapack.dpotrs(factor, B.T, lower=1)
-    return np.ascontiguousarray(X.T)
-
-
-def half_solve(factor: Array, B: Array) -> Array:
-    """Rows x_j with L x_j = b_j for a factor of `cholesky`: |x_j|² = b_jᵀ (L Lᵀ)⁻¹ b_j."""
-    X, _ = lapack.dtrtrs(factor, B.T, lower=1)
-    return np.ascontiguousarray(X.T)
-
-
-def pivoted_cholesky(G: Array) -> tuple[Array, NDArray[np.intp]]:
-    """R (N, r) with G = RRᵀ, and the r rows of it that form a lower triangle; G is overwritten."""
-    tolerance = len(G) * EPS * G.diagonal().max()
-    with safe_threads(len(G)):
-        factor, pivots, rank, _ = lapack.dpstrf(G.T, tol=tolerance, lower=1, overwrite_a=1)
-    R = np.empty((len(G), rank))
-    R[pivots - 1] = np.tril(factor[:, :rank])
-    return R, pivots[:rank] - 1

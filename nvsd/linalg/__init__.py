@@ -1,0 +1,47 @@
+"""Linear algebra: systems for many κ, factors, and how long calls are cut into pieces."""
+
+from nvsd.linalg.factors import (
+    LARGEST_THREADED,
+    cholesky,
+    cholesky_solve,
+    gram,
+    half_solve,
+    mirror,
+    pivoted_cholesky,
+    product,
+    safe_threads,
+    triangular_inverse,
+)
+from nvsd.linalg.in_pieces import eigen, eigenvalues, pieces
+from nvsd.linalg.systems import (
+    KEPT_BYTES,
+    CholeskySystem,
+    DiagonalSystem,
+    ShiftedSystem,
+    check_method,
+    packed_diagonal,
+    shifted_system,
+)
+
+__all__ = [
+    "KEPT_BYTES",
+    "LARGEST_THREADED",
+    "CholeskySystem",
+    "DiagonalSystem",
+    "ShiftedSystem",
+    "check_method",
+    "cholesky",
+    "cholesky_solve",
+    "eigen",
+    "eigenvalues",
+    "gram",
+    "half_solve",
+    "mirror",
+    "packed_diagonal",
+    "pieces",
+    "pivoted_cholesky",
+    "product",
+    "safe_threads",
+    "shifted_system",
+    "triangular_inverse",
+]
