@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -9,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 DELAY = 0.5  # seconds before a bar appears
+USUAL = (80, 24)  # columns and rows of a terminal
 KNOWN = "{desc}: {n_fmt} of {total_fmt} {unit}s |{bar}| {remaining} left"
 UNKNOWN = "{desc}: {n_fmt} {unit}s, {elapsed}"
 
@@ -36,9 +38,7 @@ def progress_bar(
         yield _ignore
         return
     form = UNKNOWN if total is None else KNOWN
-    with _tqdm()(
-        total=total, desc=what, unit=unit, delay=DELAY, bar_format=form, dynamic_ncols=True
-    ) as bar:
+    with _tqdm()(total=total, desc=what, unit=unit, delay=DELAY, bar_format=form, **_size()) as bar:
         yield bar.update
 
 
@@ -47,6 +47,15 @@ def in_notebook() -> bool:
     shell = sys.modules.get("IPython")
     found = None if shell is None else shell.get_ipython()
     return found is not None and "IPKernelApp" in found.config
+
+
+def _size() -> dict[str, Any]:
+    """The size of the terminal; some do not know theirs, and would show empty lines."""
+    try:
+        unknown = os.get_terminal_size(sys.stderr.fileno()).columns == 0
+    except (AttributeError, OSError, ValueError):  # no terminal
+        unknown = False
+    return {"ncols": USUAL[0], "nrows": USUAL[1]} if unknown else {"dynamic_ncols": True}
 
 
 def _tqdm() -> Any:

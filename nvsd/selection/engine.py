@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -42,7 +43,8 @@ def select_by_engine(question: Question, procedure: Procedure) -> Selection:
             judged = procedure.judged(folds, structure)
             models = procedure.models(folds, structure)
             evidence = _evidence(question, models)
-        tests = evidence.dataset() if question.tests else None
+        # Inside the bar of the selection, where the tests are one step.
+        tests = replace(evidence, progress=False).dataset() if question.tests else None
         tick(int(question.tests))
         kept = None if question.fdr is None else _kept(question, structure, tests)
         chosen = _chosen(judged, question, kept)
@@ -75,7 +77,7 @@ def _evidence(question: Question, models: Sequence[Testable]) -> Evidence:
     """What tests of all units need."""
     data, which = question.data, np.arange(len(question.features))
     given = data.X, data.columns, question.groups, [models], which, question.seed
-    return Evidence(*given, data.weights)
+    return Evidence(*given, data.weights, question.progress)
 
 
 def _order(ranking: Ranked, columns: Columns) -> Index:

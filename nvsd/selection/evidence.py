@@ -47,6 +47,8 @@ class Evidence:
         The columns to test; with groups, the groups of these columns are tested.
     weights : (n,) array or None
         Of the rows, if they differ.
+    progress : bool, optional
+        Whether to show a progress bar; by default at a terminal and in notebooks.
     """
 
     X: Array
@@ -56,13 +58,9 @@ class Evidence:
     inputs: Index
     seed: int
     weights: Array | None = None
+    progress: bool | None = None
 
-    def dataset(
-        self,
-        correction: str = "bh",
-        n_copies: int = N_COPIES,
-        progress: bool | None = False,
-    ) -> xr.Dataset:
+    def dataset(self, correction: str = "bh", n_copies: int = N_COPIES) -> xr.Dataset:
         """Test all units."""
         names, units = self._units()
         # Copies depend on X alone, so all rows may say where missing values are put.
@@ -70,7 +68,7 @@ class Evidence:
         together = [] if self.groups is not None else self._together(X)
         sets = [np.flatnonzero(np.isin(self.columns.owner, each)) for each in (*units, *together)]
         drawn = self.columns.drawn_together
-        with progress_bar(progress, len(sets), "tests", "test") as tick, threadpool_limits(1):
+        with progress_bar(self.progress, len(sets), "tests", "test") as tick, threadpool_limits(1):
             found = tested(X, self.repeats, sets, n_copies, self.seed, tick, self.weights, drawn)
         data = _columns(found, len(units))
         if self.groups is None:

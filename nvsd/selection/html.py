@@ -87,8 +87,8 @@ def _row(row: Row, texts: list[str], numbers: list[str], width: float) -> str:
     plain = LEFT.format(weight=400)
     cells = [f'<td style="{left}">{_name(row["input"])}</td>']
     cells += [f'<td style="{plain}">{_name(row[name])}</td>' for name in texts]
-    cells.append(f'<td style="{plain};width:10em"><span style="{bar}"></span></td>')
-    cells.append(f'<td style="{RIGHT}">{row["strength"]:.3g}</td>')
+    cells.append(f'<td style="{plain};width:min(10em,22vw)"><span style="{bar}"></span></td>')
+    cells.append(f'<td style="{RIGHT}">{_strength(row["strength"])}</td>')
     cells += [f'<td style="{RIGHT}">{_chance(row[name])}</td>' for name in numbers]
     return f"<tr>{''.join(cells)}</tr>"
 
@@ -103,6 +103,11 @@ def _head(titles: dict[str, str]) -> str:
 
 def _name(name: Any) -> str:
     return escape(cell(str(name), NAME))
+
+
+def _strength(value: float) -> str:
+    """Three digits, with trailing zeros, so that numbers in a column can be compared."""
+    return f"{value:#.3g}".rstrip(".") if value else "0"
 
 
 def _chance(value: float) -> str:

@@ -156,8 +156,8 @@ def significance(
             again = data if r == 0 else data.split_again(cv, seed + r, classes)
             parts.append(_repeat(target, again, seed + r, n_jobs, tick))
     where = _inputs(inputs, data.columns.names)
-    evidence = Evidence(data.X, data.columns, labels, parts, where, seed, data.weights)
-    return evidence.dataset(correction, n_copies, progress)
+    evidence = Evidence(data.X, data.columns, labels, parts, where, seed, data.weights, progress)
+    return evidence.dataset(correction, n_copies)
 
 
 def _repeat(

@@ -145,10 +145,14 @@ def test_both_are_routed_through_a_search_and_a_pipeline() -> None:
 
 ROUTED = [
     nvsd.NVSDRegressor(kernel="linear", tau_fraction=0.5, tol=1e-3),
-    *(pytest.param(model, marks=pytest.mark.slow) for model in (*REGRESSORS[2:], *CLASSIFIERS)),
+    *(
+        pytest.param(model, marks=pytest.mark.slow)
+        for model in (*REGRESSORS[2:], *CLASSIFIERS, nvsd.DerivativeElimination(cv=2))
+    ),
 ]
 
 
+@pytest.mark.filterwarnings("ignore:DerivativeElimination is deprecated:FutureWarning")
 @pytest.mark.filterwarnings("ignore:No features were selected")
 @pytest.mark.parametrize("model", ROUTED, ids=str)
 def test_scikit_learn_checks_with_routing(model) -> None:

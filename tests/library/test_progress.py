@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -75,3 +76,51 @@ def test_the_citation_is_of_this_version() -> None:
     assert f"version: {project['version']}\n" in text
     assert f"license: {project['license']}\n" in text
     assert text.startswith("cff-version: 1.2.0\n")
+
+
+SCRIPT = """
+import numpy as np
+import nvsd
+nvsd.progress.DELAY = 0
+rng = np.random.default_rng(0)
+X = rng.standard_normal((30, 3))
+y = X[:, 0] + 0.1 * rng.standard_normal(30)
+selection = nvsd.select(X, y, cv=2)
+selection.p_values
+nvsd.nvsd_path(X, y, n_taus=4)
+nvsd.select(X, y, cv=2, progress=False).p_values
+print("done")
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals are of Unix")
+def test_a_script_shows_bars_at_a_terminal_and_nothing_elsewhere() -> None:
+    import os
+    import pty
+
+    main, terminal = pty.openpty()  # of a size that is not known
+    command = [sys.executable, "-c", SCRIPT]
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=terminal, cwd=ROOT, env=env
+    ) as process:
+        os.close(terminal)
+        shown = b""
+        while True:
+            try:
+                part = os.read(main, 4096)
+            except OSError:  # the other end is closed
+                break
+            if not part:
+                break
+            shown += part
+        assert process.stdout is not None
+        assert process.stdout.read() == b"done\n"
+    os.close(main)
+    text = shown.decode()
+    for bar in ("select: 4 of 4 steps |", "tests: 3 of 3 tests |", "path: 4 of 4 taus |"):
+        # Once it is complete; progress=False is silent.
+        assert re.search(re.escape(bar) + r".*\| 00:00 left", text), text
+    assert text.count("tests: 0 of 3") == text.count("select: 0 of 4") == 1
+    piped = subprocess.run(command, capture_output=True, cwd=ROOT, env=env, check=True)
+    assert piped.stderr == b""
