@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from typing import Any
 
@@ -14,7 +15,10 @@ import nvsd
 from nvsd.selection import Selection
 
 SETTINGS = settings(
-    derandomize=True, deadline=None, max_examples=15, suppress_health_check=list(HealthCheck)
+    derandomize=True,
+    deadline=None,
+    max_examples=int(os.environ.get("ATTACK_CASES", "15")),
+    suppress_health_check=list(HealthCheck),
 )
 NAMES = st.one_of(st.text(max_size=4), st.integers(0, 3), st.just("x0"), st.booleans())
 
@@ -85,6 +89,81 @@ def test_any_table_has_an_answer(problem: tuple[pd.DataFrame, Any], missing: str
     assert set(found.order) == set(range(frame.shape[1]))
     if missing == "impute" or not frame.isna().any(axis=None):
         assert np.isfinite(found.predict(frame)).all()
+
+
+def said(call: Any) -> Any:
+    """What a call returns, or the sentence that it refuses with."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return call()
+        except (ValueError, TypeError) as error:
+            text = str(error)
+            assert "\n" not in text, text
+            assert text.endswith("."), text
+            return None
+
+
+@SETTINGS
+@given(tables(), st.sampled_from(["error", "drop", "impute"]))
+def test_any_table_is_tested_or_refused(problem: tuple[pd.DataFrame, Any], missing: str) -> None:
+    frame, y = problem
+    found = said(lambda: nvsd.significance(frame, y, cv=2, missing=missing))
+    if found is not None:
+        assert list(found.feature.values) == list(map(str, frame.columns))
+        assert ((found.p_value >= 0) & (found.p_value <= 1)).all()
+
+
+@SETTINGS
+@given(tables(), st.booleans())
+def test_any_table_has_a_path_or_is_refused(
+    problem: tuple[pd.DataFrame, Any], standardize: bool
+) -> None:
+    frame, y = problem
+    found = said(lambda: nvsd.nvsd_path(frame, y, n_taus=3, standardize=standardize))
+    if found is not None:
+        assert list(found.feature.values) == list(map(str, frame.columns))
+        assert np.isfinite(found.nvsd.predict(frame)).all()
+
+
+@SETTINGS
+@given(tables(), st.sampled_from(["eliminate", "rank", "support"]), st.booleans())
+def test_any_table_goes_through_other_methods_or_is_refused(
+    problem: tuple[pd.DataFrame, Any], method: str, drop: bool
+) -> None:
+    frame, y = problem
+    missing = "drop" if drop else "error"
+    given = {"n_taus": 3} if method != "eliminate" else {}
+    found = said(lambda: nvsd.select(frame, y, cv=2, method=method, missing=missing, **given))
+    if found is not None:
+        assert found.features == tuple(map(str, frame.columns))
+        assert set(found.order) == set(range(frame.shape[1]))
+        if not frame.isna().any(axis=None):
+            assert np.isfinite(found.predict(frame)).all()
+
+
+@settings(SETTINGS, max_examples=SETTINGS.max_examples // 3)
+@given(tables(), st.sampled_from(["drop", "impute"]))
+def test_any_table_is_saved_and_drawn(problem: tuple[pd.DataFrame, Any], missing: str) -> None:
+    import tempfile
+    from pathlib import Path
+
+    frame, y = problem
+    found = said(lambda: nvsd.select(frame, y, cv=2, missing=missing))
+    if found is None:
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "model.nc"
+        found.save(file)
+        again = nvsd.load_selection(file)
+        assert again.features == found.features
+        assert again.selected == found.selected
+        whole = frame if missing == "impute" else frame.dropna()
+        if len(whole):
+            np.testing.assert_array_equal(again.predict(whole), found.predict(whole))
+        page = again.report(Path(folder) / "page.html")
+        assert page.stat().st_size > 10_000
+    assert found._repr_html_() == again._repr_html_()
 
 
 @settings(SETTINGS, max_examples=2)
