@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from nvsd.data.names import feature_names, is_table
+from nvsd.data.names import feature_names, is_table, refuse_repeated
 from nvsd.data.words import count, quoted
 
 Array = NDArray[np.float64]
@@ -114,6 +114,7 @@ def read_cells(X: Any) -> list[Cells]:
         columns = zip(names, values.T, strict=True)
         return [_of_objects(name, np.asarray(v, dtype=object)) for name, v in columns]
     names = feature_names(X, 0)
+    refuse_repeated(names, names)
     return [_cells(name, each) for name, each in zip(names, series_of(X, names), strict=True)]
 
 

@@ -113,7 +113,7 @@ def check_samples(X: ArrayLike) -> Array:
     points = check_points(X)
     if len(points) < 2:
         raise ValueError(f"X has {len(points)} row; give at least 2 samples.")
-    if np.abs(points).max() > LARGEST_SAMPLE:
+    if max(points.max(), -points.min()) > LARGEST_SAMPLE:
         raise ValueError(
             f"X holds values beyond {LARGEST_SAMPLE:g}, whose squares leave the range of "
             "floating-point numbers; give X in other units."

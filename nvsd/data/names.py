@@ -16,7 +16,7 @@ def feature_names(X: object, d: int) -> tuple[str, ...]:
     names = column_names(X)
     if names is None:
         return tuple(f"x{a}" for a in range(d))
-    _refuse_repeated(names, names)
+    refuse_repeated(names, names)
     return names
 
 
@@ -75,7 +75,7 @@ def take_columns(X: Any, features: Sequence[str], name: str = "X") -> Any:
         plain = tuple(features) == feature_names(None, len(features))
         what = f"{name} without names, as in the fit" if plain else "all inputs of the fit"
         raise ValueError(f"the columns of {name} lack {missing[0]!r}; give {what}.")
-    _refuse_repeated(names, features)
+    refuse_repeated(names, features)
     order = [names.index(feature) for feature in features]
     if hasattr(X, "column_names"):  # pyarrow
         return X.select(order)
@@ -97,7 +97,8 @@ def find_column(given: Any, names: Sequence[str], from_end: bool = False) -> int
     return place
 
 
-def _refuse_repeated(names: Sequence[str], features: Sequence[str]) -> None:
+def refuse_repeated(names: Sequence[str], features: Sequence[str]) -> None:
+    """Refuse features whose name several columns have."""
     times = Counter(names)
     repeated = [feature for feature in features if times[feature] > 1]
     if repeated:

@@ -28,6 +28,7 @@ COSINES = 4  # cosines per input: a ring needs the second and the fourth
 LEVELS = (1, 2, 4)  # numbers of cosines whose scores compete
 COSINES_MANY, MANY = 2, 1500  # for pairs of more than MANY inputs: products take half of the time
 BLOCK = 512  # rows of the d x d score matrix held at a time
+PAIRS = 2**22  # scores of one block: with 10⁵ inputs one of BLOCK inputs would hear no Ctrl-C
 TOP = 64  # largest number of pairs, and of triples, that are kept
 TRIPLE_WORK = 3e10  # operations that a scan of triples may take: about half a second
 FLAT = 1e-3  # a cosine whose part orthogonal to earlier ones is smaller than this is rounding
@@ -106,8 +107,9 @@ def scan(C: Single, y: Array, residual: Array) -> Scan:
         return Scan(main, best, [], C[0], r)
     C = C if d <= MANY else C[:COSINES_MANY]
     found: list[tuple[float, int, int]] = []
-    for start in range(0, d, BLOCK):
-        rows = inputs[start : start + BLOCK]
+    size = max(1, min(BLOCK, PAIRS // d))
+    for start in range(0, d, size):
+        rows = inputs[start : start + size]
         z = _block_scores(C, r, rows)
         z[inputs[None, :] <= rows[:, None]] = -np.inf
         best = np.maximum(best, z.max(axis=0))

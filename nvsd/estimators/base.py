@@ -13,7 +13,8 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from nvsd.data.names import refuse_misaligned
+from nvsd.data.checks import refuse_cells
+from nvsd.data.names import is_table, refuse_misaligned
 from nvsd.data.scaling import standardized
 from nvsd.data.weights import row_weights
 from nvsd.estimators.data import Data
@@ -40,6 +41,8 @@ class InputSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _new_points(self, X: ArrayLike) -> Array:
         check_is_fitted(self)
+        if is_table(X):
+            refuse_cells(X, "X")
         points: Array = validate_data(self, X, reset=False, dtype=np.float64)
         return points
 
@@ -51,6 +54,8 @@ class InputSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         Rows of weight 0 are left out.
         """
         refuse_misaligned(X, y)
+        if is_table(X):
+            refuse_cells(X, "X")
         points, target = validate_data(
             self,
             X,

@@ -17,28 +17,40 @@ from nvsd.kernels import Gaussian, Matern52, neighbour_width
 from nvsd.kernels.widths import PIECE
 
 LOADED = 10.0  # seconds; two on a machine that does nothing else
+# Rows, inputs, and a call that takes minutes; repeated where it takes less.
 CALLS = {
-    "width": "neighbour_width(X)",
-    "path": "nvsd.nvsd_path(X, y, kernel=Gaussian(30.0), n_taus=50, tol=1e-10)",
+    "width": (2000, 1000, "while True: neighbour_width(X)"),
+    "path without a matrix": (2000, 1000, "nvsd.nvsd_path(X, y, n_taus=50, tol=1e-10)"),
+    "path": (700, 20, "nvsd.nvsd_path(X, y)"),
+    "path of one input": (6000, 1, "nvsd.nvsd_path(X, y)"),
+    "select": (5000, 1000, "nvsd.select(X, y)"),
+    "refit": (6000, 5, "while True: fit_ridge(X, y, Gaussian(2.0), np.zeros(1))"),
 }
+MOMENTS = (1.0, 5.0, 20.0)  # seconds after the start of the call
 PROGRAM = """
+import warnings
 import numpy as np, nvsd
 from nvsd.kernels import Gaussian, neighbour_width
+from nvsd.ridge.dense import fit_ridge
+warnings.simplefilter("ignore")
 rng = np.random.default_rng(0)
-X = rng.standard_normal((2000, 1000)); y = X[:, 0]
+X = rng.standard_normal(({n}, {d})); y = np.sin(X[:, 0]) + 0.1 * rng.standard_normal({n})
 print("ready", flush=True)
 {call}
 """
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("moment", MOMENTS)
 @pytest.mark.parametrize("name", CALLS)
-def test_an_interrupt_ends_a_long_call(name: str) -> None:
-    program = [sys.executable, "-c", PROGRAM.format(call=CALLS[name])]
+def test_an_interrupt_ends_a_long_call(name: str, moment: float) -> None:
+    n, d, call = CALLS[name]
+    program = [sys.executable, "-c", PROGRAM.format(n=n, d=d, call=call)]
     with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"ready\n"
-        time.sleep(1.0)
+        time.sleep(moment)
+        assert process.poll() is None
         start = time.monotonic()
         process.send_signal(signal.SIGINT)
         process.wait(60)
