@@ -64,7 +64,8 @@ html_theme_options = {
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
 html_sidebars: dict[str, list[str]] = {
-    page: [] for page in ("index", "start", "results", "contributing", "changelog")
+    page: []
+    for page in ("index", "start", "which_function", "results", "contributing", "changelog")
 }
 
 # Scripts write these pages from stored results; they may be missing.

@@ -38,6 +38,19 @@ class PathAccessor(StoredFunctions):
 
     The Dataset holds everything that is needed, so a path that was saved with ``to_netcdf`` and
     read in another process works the same.
+
+    Examples
+    --------
+    >>> import nvsd
+    >>> data = nvsd.datasets.make_e1(40, seed=0)
+    >>> path = nvsd.nvsd_path(data.X, data.y, n_taus=10)
+    >>> path.nvsd.predict(data.X[:3]).sizes
+    Frozen({'tau': 10, 'sample': 3})
+    >>> at = path.isel(tau=[4])
+    >>> at.nvsd.gradient(data.X[:3]).dims
+    ('tau', 'feature', 'sample')
+    >>> at.nvsd.debias(data.X, data.y).nvsd.predict(data.X[:3]).shape
+    (1, 3)
     """
 
     def debias(

@@ -35,7 +35,15 @@ NOISE = 0.1  # the paper's N(0, 0.01) is a variance
 
 
 class Sample(NamedTuple):
-    """A synthetic sample: X (n, d), y (n,), the relevant inputs, groups and names of inputs."""
+    """A synthetic sample: X (n, d), y (n,), the relevant inputs, groups and names of inputs.
+
+    Examples
+    --------
+    >>> from nvsd.datasets import make_e3
+    >>> sample = make_e3(5, seed=0)
+    >>> sample.X.shape, sample.names[:3], sample.groups[:4]
+    ((5, 18), ['x1', 'x2', 'x3'], ['g1', 'g1', 'g1', 'g2'])
+    """
 
     X: Array
     y: Array
@@ -45,7 +53,14 @@ class Sample(NamedTuple):
 
 
 class Real(NamedTuple):
-    """A real data set: X (n, d), y (n,), names of the inputs, name of the target."""
+    """A real data set: X (n, d), y (n,), names of the inputs, name of the target.
+
+    Examples
+    --------
+    >>> from nvsd.datasets import Real
+    >>> Real._fields
+    ('X', 'y', 'names', 'target')
+    """
 
     X: Array
     y: Array
@@ -58,6 +73,13 @@ def make_e1(n: int, seed: Seed, d: int = D) -> Sample:
 
     Eighteen independent standard normal inputs in six groups of three; with a larger d, more
     inputs that do not matter.
+
+    Examples
+    --------
+    >>> from nvsd.datasets import make_e1
+    >>> sample = make_e1(1000, seed=0)
+    >>> int(sample.support.sum()), sample.groups[:4]
+    (6, ['g1', 'g1', 'g1', 'g2'])
     """
     rng = _generator(n, seed)
     if not is_number(d, Integral) or d < D:
@@ -74,6 +96,14 @@ def make_e2(n: int, seed: Seed) -> Sample:
 
     Eighteen standard normal inputs in nine pairs of correlation 0.95: x_a with x_{a+6} for a <= 6,
     and x_a with x_{a+3} for a = 13, 14, 15. The paper defines no groups here.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nvsd.datasets import make_e2
+    >>> sample = make_e2(1000, seed=0)
+    >>> float(np.corrcoef(sample.X[:, 0], sample.X[:, 6])[0, 1].round(2))
+    0.95
     """
     rng = _generator(n, seed)
     X = rng.standard_normal((n, D))
@@ -89,6 +119,14 @@ def make_e3(n: int, seed: Seed) -> Sample:
 
     The inputs are three measurements of each of six standard normal z, with errors of standard
     deviation 0.1; the three are a group.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nvsd.datasets import make_e3
+    >>> sample = make_e3(1000, seed=0)
+    >>> float(np.corrcoef(sample.X[:, 0], sample.X[:, 1])[0, 1].round(2))
+    0.99
     """
     rng = _generator(n, seed)
     z = rng.standard_normal((n, D // 3))
@@ -99,7 +137,15 @@ def make_e3(n: int, seed: Seed) -> Sample:
 
 
 def make_sine(n: int, seed: Seed) -> Sample:
-    """y = sin((x1 + x3)^2) sin(x7 x8 x9) + noise, of eighteen standard normal inputs."""
+    """y = sin((x1 + x3)^2) sin(x7 x8 x9) + noise, of eighteen standard normal inputs.
+
+    Examples
+    --------
+    >>> from nvsd.datasets import make_sine
+    >>> sample = make_sine(100, seed=0)
+    >>> [name for name, used in zip(sample.names, sample.support) if used]
+    ['x1', 'x3', 'x7', 'x8', 'x9']
+    """
     rng = _generator(n, seed)
     X = rng.standard_normal((n, D))
     f = np.sin((X[:, 0] + X[:, 2]) ** 2) * np.sin(X[:, 6] * X[:, 7] * X[:, 8])
@@ -107,14 +153,30 @@ def make_sine(n: int, seed: Seed) -> Sample:
 
 
 def make_logarithm(n: int, seed: Seed) -> Sample:
-    """y = log((x11 + ... + x15)^2) + noise, of a hundred standard normal inputs."""
+    """y = log((x11 + ... + x15)^2) + noise, of a hundred standard normal inputs.
+
+    Examples
+    --------
+    >>> from nvsd.datasets import make_logarithm
+    >>> sample = make_logarithm(100, seed=0)
+    >>> [name for name, used in zip(sample.names, sample.support) if used]
+    ['x11', 'x12', 'x13', 'x14', 'x15']
+    """
     rng = _generator(n, seed)
     X = rng.standard_normal((n, 100))
     return _plain(X, np.log(X[:, 10:15].sum(axis=1) ** 2), (10, 11, 12, 13, 14), rng)
 
 
 def make_quadratic(n: int, seed: Seed) -> Sample:
-    """y = x1 x2 + x3^2 + x4 + x4 x5 + noise, of a hundred standard normal inputs."""
+    """y = x1 x2 + x3^2 + x4 + x4 x5 + noise, of a hundred standard normal inputs.
+
+    Examples
+    --------
+    >>> from nvsd.datasets import make_quadratic
+    >>> sample = make_quadratic(100, seed=0)
+    >>> [name for name, used in zip(sample.names, sample.support) if used]
+    ['x1', 'x2', 'x3', 'x4', 'x5']
+    """
     rng = _generator(n, seed)
     X = rng.standard_normal((n, 100))
     f = X[:, 0] * X[:, 1] + X[:, 2] ** 2 + X[:, 3] + X[:, 3] * X[:, 4]
@@ -191,6 +253,16 @@ def load_real(
     Returns
     -------
     Real
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from nvsd.datasets import load_real
+    >>> row = pd.DataFrame([[800, 0, 0.3, 71, 0.002, 126]], columns=[*"abcde", "pressure"])
+    >>> row.to_csv("airfoil.csv", index=False)
+    >>> data = load_real("AI", ".")  # reads airfoil.csv in this folder
+    >>> data.X.shape, data.target
+    ((1, 5), 'pressure')
     """
     if code not in SOURCES:
         raise ValueError(f"there is no data set {code!r}; give one of {', '.join(SOURCES)}.")

@@ -79,10 +79,9 @@ def show_versions() -> None:
     Examples
     --------
     >>> import nvsd
-    >>> nvsd.show_versions()  # doctest: +SKIP
-    python        3.11.7
-    nvsd          0.1.0
-    ...
+    >>> nvsd.show_versions()  # doctest: +ELLIPSIS
+    python ...
+    nvsd ...
     """
     lines = {"python": platform.python_version(), "system": platform.platform()}
     lines |= {"processors": str(os.cpu_count())}

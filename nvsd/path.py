@@ -23,7 +23,18 @@ from nvsd.solvers import Points, Settings, Status, is_certified, tau_grid, verif
 
 
 class ConvergenceWarning(UserWarning):
-    """Some τ of a path have a duality gap above the tolerance."""
+    """Some τ of a path have a duality gap above the tolerance.
+
+    Examples
+    --------
+    >>> import warnings, nvsd
+    >>> data = nvsd.datasets.make_e1(30, seed=0)
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     path = nvsd.nvsd_path(data.X, data.y, n_taus=3, max_iter=1)
+    >>> caught[0].category.__name__
+    'ConvergenceWarning'
+    """
 
 
 def nvsd_path(

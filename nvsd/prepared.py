@@ -64,6 +64,14 @@ class Prepared:
         Bytes that paths may use; None: the free memory of the machine.
     seconds : float
         About how long a path takes; 0 if that is not known.
+
+    Examples
+    --------
+    >>> import nvsd
+    >>> data = nvsd.datasets.make_e1(30, seed=0)
+    >>> nvsd.prepare(data.X, kernel=nvsd.kernels.Gaussian(4.0))
+    Prepared: 30 rows, 18 inputs, Squared()
+      Gaussian(width=4.0), nu=0.001, 'derivative'
     """
 
     rows: Rows
@@ -229,6 +237,14 @@ def prepare(
     Returns
     -------
     Prepared
+
+    Examples
+    --------
+    >>> import nvsd
+    >>> data = nvsd.datasets.make_e1(30, seed=0)
+    >>> prepared = nvsd.prepare(data.X)  # factorises once
+    >>> [nvsd.nvsd_path(prepared, y, n_taus=5).sizes["tau"] for y in (data.y, -(data.y**2))]
+    [5, 5]
     """
     nu, seed = check_non_negative("nu", nu), seed_of(random_state, rng)
     kernel = Gaussian() if kernel is None else kernel

@@ -39,7 +39,7 @@ INTRODUCTION = """# Replication of the paper
 
 Every method on the same data: {replications} replications, 1000 rows of validation data that choose
 all hyper-parameters, 1000 test rows; on the real data 100 training rows, and fewer of the others
-where there are not so many. How many replications there are stands above each table and, for a
+where there are not that many. How many replications there are stands above each table and, for a
 method that is too slow for all of them, in its row. NVSD(L), (GL) and (EN) are the paper's: support
 from φ ≠ 0 at each τ, kernel ridge on the support, validation error chooses τ (and μ). All methods
 that select inputs for a kernel get that second step, with the same grid of ridge levels: HSIC

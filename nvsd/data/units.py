@@ -17,7 +17,18 @@ LARGEST_RATIO = 1e3
 
 
 class DataWarning(UserWarning):
-    """The data are such that little can be learned, or something else than was meant."""
+    """The data are such that little can be learned, or something else than was meant.
+
+    Examples
+    --------
+    >>> import warnings, numpy as np, nvsd
+    >>> X = np.random.default_rng(0).uniform(-2, 2, (40, 3)) * [1.0, 1.0, 1000.0]
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     path = nvsd.nvsd_path(X, np.sin(X[:, 0]), n_taus=3)
+    >>> caught[0].category.__name__
+    'DataWarning'
+    """
 
 
 def warn_of_units(rows: Rows, kernel: Any) -> None:

@@ -47,6 +47,14 @@ class DerivativeElimination(SelectiveRegressor):
         Number of candidates.
     gap_ : float
         Always 0: kernel ridge is solved in closed form.
+
+    Examples
+    --------
+    >>> import nvsd
+    >>> data = nvsd.datasets.make_e2(60, seed=0)
+    >>> model = nvsd.SelectiveRegressor("eliminate", kernel="polynomial")  # in its place
+    >>> model.fit(data.X, data.y).get_feature_names_out().tolist()
+    ['x0', 'x1', 'x2', 'x6', 'x7', 'x8']
     """
 
     def __init__(

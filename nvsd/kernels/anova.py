@@ -55,6 +55,15 @@ class Anova(Kernel):
         One label per input; inputs with the same label form a unit. By default each input is one.
     levels : sequence of int, optional
         Number of levels of each input that is a category, coded 0, 1, …; 0 for other inputs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nvsd.kernels import Anova, Gaussian
+    >>> kernel = Anova(Gaussian(1.0), order=2)
+    >>> kernel.K(np.array([[0.0, 0.0], [1.0, 0.0]])).round(2)
+    array([[0.81, 0.11],
+           [0.11, 1.99]])
     """
 
     base: Kernel = BASE

@@ -34,6 +34,19 @@ class Kernel(Brief, ABC):
     short_name : str
         Name of the class, made without arguments, in estimators and on the command line; "" if it
         has none there.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nvsd.kernels import Gaussian, Kernel, Linear
+    >>> kernel = Linear() + 0.5 * Gaussian(2.0)
+    >>> kernel
+    Linear() + 0.5 * Gaussian(width=2.0)
+    >>> X = np.array([[0.0, 0.0], [1.0, 0.0]])
+    >>> kernel.K(X).shape, kernel.D(X).shape, kernel.L(X).shape
+    ((2, 2), (4, 2), (4, 4))
+    >>> Kernel.from_json(kernel.to_json()) == kernel
+    True
     """
 
     short_name: ClassVar[str] = ""
@@ -189,7 +202,14 @@ class Kernel(Brief, ABC):
 
 @dataclass(frozen=True)
 class Sum(Kernel):
-    """k = k_1 + k_2 + ..., the result of ``k1 + k2``; sums of sums are flattened."""
+    """k = k_1 + k_2 + ..., the result of ``k1 + k2``; sums of sums are flattened.
+
+    Examples
+    --------
+    >>> from nvsd.kernels import Gaussian, Linear
+    >>> Linear() + Gaussian(2.0)
+    Linear() + Gaussian(width=2.0)
+    """
 
     kernels: tuple[Kernel, ...]
 
@@ -241,7 +261,14 @@ class Sum(Kernel):
 
 @dataclass(frozen=True)
 class Scaled(Kernel):
-    """k = factor * kernel with a positive factor, the result of ``2.0 * k``."""
+    """k = factor * kernel with a positive factor, the result of ``2.0 * k``.
+
+    Examples
+    --------
+    >>> from nvsd.kernels import Linear
+    >>> 2.0 * Linear()
+    2 * Linear()
+    """
 
     factor: float
     kernel: Kernel

@@ -16,7 +16,14 @@ from nvsd.linalg import gram, product
 
 
 class DotProduct(Profile):
-    """k(x, x') = h(t), t = x.x'; a subclass is a frozen dataclass with a method ``profile``."""
+    """k(x, x') = h(t), t = x.x'; a subclass is a frozen dataclass with a method ``profile``.
+
+    Examples
+    --------
+    >>> from nvsd.kernels import DotProduct, Linear, Polynomial
+    >>> [issubclass(kernel, DotProduct) for kernel in (Linear, Polynomial)]
+    [True, True]
+    """
 
     p, q = 0.0, 1.0
 
@@ -27,7 +34,16 @@ class DotProduct(Profile):
 
 @dataclass(frozen=True)
 class Linear(DotProduct):
-    """k(x, x') = x.x'."""
+    """k(x, x') = x.x'.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nvsd.kernels import Linear
+    >>> Linear().K(np.array([[1.0, 2.0], [3.0, 4.0]]))
+    array([[ 5., 11.],
+           [11., 25.]])
+    """
 
     short_name: ClassVar[str] = "linear"
 
@@ -43,7 +59,16 @@ class Linear(DotProduct):
 
 @dataclass(frozen=True)
 class Polynomial(DotProduct):
-    """k(x, x') = (x.x' + offset)^degree, with an integer degree >= 1 and an offset >= 0."""
+    """k(x, x') = (x.x' + offset)^degree, with an integer degree >= 1 and an offset >= 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nvsd.kernels import Polynomial
+    >>> Polynomial(degree=2, offset=1.0).K(np.array([[1.0, 2.0], [3.0, 4.0]]))
+    array([[ 36., 144.],
+           [144., 676.]])
+    """
 
     degree: int = 3
     offset: float = 1.0

@@ -27,6 +27,16 @@ class Isotropic(Profile):
 
     A subclass is a frozen dataclass with a field ``width`` and a method ``profile``. A width of
     None is taken from the data by `nvsd.kernels.widths.with_width`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nvsd.kernels import Gaussian, Isotropic
+    >>> isinstance(Gaussian(2.0), Isotropic)
+    True
+    >>> h, slope, bend = Gaussian(2.0).profile(np.array([0.0, 1.0]))
+    >>> h.round(3)
+    array([1.   , 0.368])
     """
 
     p, q = 1.0, -1.0
@@ -105,6 +115,15 @@ class Gaussian(Isotropic):
 
     A width that is not given is the median distance to the 20 nearest neighbours, taken from the
     data by paths, selections and estimators; the same holds for the other kernels with a width.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nvsd.kernels import Gaussian
+    >>> X = np.array([[0.0, 0.0], [1.0, 0.0]])
+    >>> Gaussian(width=2.0).K(X).round(3)
+    array([[1.   , 0.882],
+           [0.882, 1.   ]])
     """
 
     width: Width = None
@@ -130,7 +149,16 @@ class Gaussian(Isotropic):
 
 @dataclass(frozen=True)
 class Matern52(Isotropic):
-    """k(x, x') = (1 + q + q^2/3) exp(-q), q = sqrt(5) |(x - x') / width|."""
+    """k(x, x') = (1 + q + q^2/3) exp(-q), q = sqrt(5) |(x - x') / width|.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nvsd.kernels import Matern52
+    >>> Matern52(width=2.0).K(np.array([[0.0, 0.0], [1.0, 0.0]])).round(3)
+    array([[1.   , 0.829],
+           [0.829, 1.   ]])
+    """
 
     width: Width = None
     short_name: ClassVar[str] = "matern"
@@ -144,7 +172,16 @@ class Matern52(Isotropic):
 
 @dataclass(frozen=True)
 class RationalQuadratic(Isotropic):
-    """k(x, x') = (1 + s/alpha)^(-alpha), s = |(x - x') / width|^2 / 2, alpha > 0."""
+    """k(x, x') = (1 + s/alpha)^(-alpha), s = |(x - x') / width|^2 / 2, alpha > 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nvsd.kernels import RationalQuadratic
+    >>> RationalQuadratic(alpha=1.0, width=2.0).K(np.array([[0.0, 0.0], [1.0, 0.0]])).round(3)
+    array([[1.   , 0.889],
+           [0.889, 1.   ]])
+    """
 
     alpha: float = 1.0
     width: Width = None

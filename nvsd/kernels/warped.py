@@ -31,6 +31,14 @@ class Warped(Kernel):
     """k(x, x') = kernel(t(x), t(x')), where t squashes each of the standardised inputs.
 
     Up to 2.5 standard deviations t(x) = x; beyond, t bends and never exceeds 4.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nvsd.kernels import Linear, Warped
+    >>> Warped(Linear()).K(np.array([[1.0], [100.0]]))
+    array([[ 1.,  4.],
+           [ 4., 16.]])
     """
 
     kernel: Kernel

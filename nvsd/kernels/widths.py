@@ -31,6 +31,13 @@ def neighbour_width(X: ArrayLike, n_neighbours: int = N_NEIGHBOURS) -> float:
     A row is not its own neighbour, but its repeats are, at distance zero. With fewer rows than
     ``n_neighbours`` all other rows count. Above 2000 rows the median is taken over an evenly spaced
     subsample of 2000 rows, with neighbours among all rows.
+
+    Examples
+    --------
+    >>> import nvsd
+    >>> from nvsd.kernels import neighbour_width
+    >>> round(neighbour_width(nvsd.datasets.make_e1(50, seed=0).X), 2)
+    4.95
     """
     X = check_points(X)
     if not is_number(n_neighbours, Integral) or n_neighbours < 1:

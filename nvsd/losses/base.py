@@ -35,6 +35,16 @@ class Loss(Brief, ABC):
         What tolerances are relative to.
     of_classes : bool
         Whether y tells classes apart: −1 for the first, 1 for the second.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nvsd.losses import Huber, Loss
+    >>> loss = Loss.from_json(Huber(1.0).to_json())
+    >>> loss, loss.measure
+    (Huber(delta=1.0), 'mean Huber loss')
+    >>> float(loss.origin(np.array([0.0, 1.0, 100.0])))
+    1.0
     """
 
     short_name: ClassVar[str] = ""
@@ -160,6 +170,13 @@ class QuadraticLoss(Loss):
     A representation needs only c: the objective without the penalty is ½θᵀAθ − bᵀθ + const with
     A = 2νI + (c/n)ΦᵀΦ and b = (c/n)Φᵀy, and its minimiser in the RKHS solves (K + shift I)α = y,
     with residuals y − f = shift α. The constant `origin` is subtracted from y before fitting.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nvsd.losses import Squared
+    >>> Squared().curvature, float(Squared().origin(np.array([0.0, 1.0, 5.0])))
+    (2.0, 2.0)
     """
 
     unit: ClassVar[str] = "y^2"
@@ -215,7 +232,15 @@ class QuadraticLoss(Loss):
 
 @dataclass(frozen=True)
 class Parabola(QuadraticLoss):
-    """ℓ(y, f) = (c/2) (f − y)²: what takes the place of another loss in S1."""
+    """ℓ(y, f) = (c/2) (f − y)²: what takes the place of another loss in S1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nvsd.losses import Parabola
+    >>> Parabola(c=4.0).pointwise(np.array([0.0]), np.array([1.0]))
+    array([2.])
+    """
 
     measure: ClassVar[str] = "mean squared error"
     c: float = 2.0

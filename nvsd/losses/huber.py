@@ -28,6 +28,13 @@ class Huber(Loss):
         δ > 0, in the units of y. By default 1.345 robust standard deviations of y: what lies
         further off its median is an outlier even for a constant f. Give the scale of the noise
         where it is known and much smaller.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nvsd.losses import Huber
+    >>> Huber(delta=1.0).pointwise(np.array([0.0, 0.0]), np.array([1.0, 10.0]))
+    array([ 1., 19.])
     """
 
     delta: float | None = None

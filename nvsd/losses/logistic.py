@@ -22,6 +22,13 @@ class Logistic(Loss):
     f is the logarithm of the odds of the second class, in the order of sorted labels: its
     probability is 1 / (1 + exp(−f)). For more than two classes, one path is computed for each class
     against all others.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nvsd.losses import Logistic
+    >>> Logistic().pointwise(np.array([1.0, 1.0]), np.array([0.0, 5.0])).round(3)
+    array([0.693, 0.007])
     """
 
     short_name: ClassVar[str] = "logistic"

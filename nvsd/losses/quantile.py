@@ -26,6 +26,13 @@ class Quantile(Loss):
     ----------
     q : float
         In (0, 1).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nvsd.losses import Quantile
+    >>> Quantile(0.9).pointwise(np.array([0.0, 0.0]), np.array([-1.0, 1.0])).round(1)
+    array([0.9, 0.1])
     """
 
     q: float = 0.5

@@ -10,7 +10,15 @@ from nvsd.losses.base import QuadraticLoss
 
 @dataclass(frozen=True)
 class Squared(QuadraticLoss):
-    """ℓ(y, f) = (y − f)²."""
+    """ℓ(y, f) = (y − f)².
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nvsd.losses import Squared
+    >>> Squared().pointwise(np.array([0.0, 0.0]), np.array([1.0, 10.0]))
+    array([  1., 100.])
+    """
 
     short_name: ClassVar[str] = "squared"
     measure: ClassVar[str] = "mean squared error"

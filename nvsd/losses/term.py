@@ -45,6 +45,14 @@ class LossTerm:
         Whether there is a constant.
     classes : array or None
         The two labels, if the loss is of classes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nvsd.losses import Squared, loss_term
+    >>> term = loss_term(Squared(), np.array([0.0, 2.0]), 2, None, None, True)
+    >>> term.origin, term.scale
+    (1.0, 1.0)
     """
 
     loss: Loss
@@ -141,7 +149,16 @@ class LossTerm:
 def loss_term(
     loss: Loss, y: Any, n: int, weights: Array | None, class_weight: Any, free: bool
 ) -> LossTerm:
-    """The term for this y: labels become signs, and constants of the loss are taken from y."""
+    """The term for this y: labels become signs, and constants of the loss are taken from y.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nvsd.losses import Logistic, loss_term
+    >>> term = loss_term(Logistic(), ["no", "no", "yes"], 3, None, "balanced", True)
+    >>> term.weights
+    array([0.75, 0.75, 1.5 ])
+    """
     total = np.ones(n) if weights is None else weights
     if not loss.of_classes:
         target = check_target(y, n)
@@ -156,7 +173,15 @@ def loss_term(
 
 
 def class_weights(given: Any, labels: Labels) -> Array:
-    """The weight of each sample: that of its class."""
+    """The weight of each sample: that of its class.
+
+    Examples
+    --------
+    >>> from nvsd.data.classes import labels_of
+    >>> from nvsd.losses import class_weights
+    >>> class_weights({"yes": 2.0}, labels_of(["no", "no", "yes"], 3))
+    array([1., 1., 2.])
+    """
     return weights_of_classes(given, labels)[labels.codes]
 
 
@@ -167,6 +192,13 @@ def weights_of_classes(given: Any, labels: Labels) -> Array:
     ----------
     given : mapping, "balanced" or None
         {label: weight}; a label that is missing has the weight 1.
+
+    Examples
+    --------
+    >>> from nvsd.data.classes import labels_of
+    >>> from nvsd.losses import weights_of_classes
+    >>> weights_of_classes("balanced", labels_of(["no", "no", "yes"], 3))
+    array([0.5, 1. ])
     """
     if given is None:
         return np.ones(len(labels.classes))

@@ -32,6 +32,14 @@ class Penalty(Brief, ABC):
         function is kept as given.
     along : str
         The field along which `split` divides; "" if there is none.
+
+    Examples
+    --------
+    >>> from nvsd.penalties import ElasticNet, GroupLasso
+    >>> GroupLasso({"lab": ["x0", "x1"]}).group_labels(3)
+    ['lab', 'lab', 'x2']
+    >>> [part.mu for part in ElasticNet(mu=[0.1, 0.9]).split()]
+    [0.1, 0.9]
     """
 
     short_name: ClassVar[str] = ""

@@ -22,6 +22,13 @@ def block_norms(Z: Array) -> Array:
     """Euclidean norms over the last axis: (k, d, rows) -> (k, d), or (d, rows) -> (d,).
 
     Does not overflow or underflow: blocks whose sum of squares would do so are scaled first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nvsd.penalties import block_norms
+    >>> block_norms(np.array([[3.0, 4.0], [0.0, 1.0]]))
+    array([5., 1.])
     """
     squares = np.einsum("...m,...m->...", Z, Z)
     norms: Array = np.sqrt(squares)
@@ -53,6 +60,16 @@ class BoundPenalty:
     the names of the groups; v, w, c >= 0. `value`, `shrinkage`, `gauge` and `conjugate` take block
     norms R of shape (k, d), or (d,) for a single point; `prox` and `feasible` take the blocks
     themselves. `step` and `tau` are one number, or one per point.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nvsd.penalties import Lasso
+    >>> bound = Lasso().bind(2)
+    >>> Z = np.array([[3.0, 4.0], [0.3, 0.4]])  # one row for each input
+    >>> bound.prox(Z, 1.0)
+    array([[2.4, 3.2],
+           [0. , 0. ]])
     """
 
     feature_weights: Array

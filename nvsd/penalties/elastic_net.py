@@ -41,6 +41,14 @@ class ElasticNet(Penalty):
         In [0, 1]; 1 is the lasso. A sequence describes several penalties, see `split`.
     weights : sequence or mapping, optional
         As for `Lasso`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nvsd.penalties import ElasticNet
+    >>> bound = ElasticNet(mu=0.5).bind(2)
+    >>> float(bound.value(np.array([3.0, 4.0])))  # 0.5 * 7 + 0.5 * 25
+    16.0
     """
 
     mu: float | Sequence[float] = 0.5

@@ -24,6 +24,14 @@ class GroupLasso(Penalty):
     weights : sequence or mapping, optional
         w >= 0, one per group in the order in which the groups first appear, or {group name: weight}
         for some groups; other groups are weighted by their size p_g, as in the paper.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nvsd.penalties import GroupLasso
+    >>> bound = GroupLasso(["lab", "lab", "site"]).bind(3)
+    >>> float(bound.value(np.array([3.0, 4.0, 1.0])))  # 2 * 5 + 1 * 1
+    11.0
     """
 
     groups: Groups

@@ -21,6 +21,14 @@ class Lasso(Penalty):
     weights : sequence or mapping, optional
         w >= 0, one per feature, or {feature name: weight} for those that are not 1; a feature of
         weight 0 is not penalised.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nvsd.penalties import Lasso
+    >>> bound = Lasso(weights={"age": 0.0}).bind(["age", "dose"])  # age is never penalised
+    >>> float(bound.value(np.array([3.0, 4.0])))
+    4.0
     """
 
     weights: Weights | None = None

@@ -50,6 +50,14 @@ class SparseGroupLasso(Penalty):
         As for `GroupLasso`.
     rho : float
         In [0, 1]; 0 is the group lasso and 1 the lasso.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nvsd.penalties import SparseGroupLasso
+    >>> bound = SparseGroupLasso(["lab", "lab"], rho=0.5).bind(2)
+    >>> float(bound.value(np.array([3.0, 4.0])))  # 0.5 * 7 + 0.5 * 2 * 5
+    8.5
     """
 
     groups: Groups

@@ -65,6 +65,16 @@ def plot_effect(
     -------
     Axes
         The upper panel; ``ax.figure.axes[-1]`` is the lower one.
+
+    Examples
+    --------
+    >>> import numpy as np, nvsd
+    >>> from nvsd.plots import plot_effect
+    >>> X = np.random.default_rng(0).uniform(-2, 2, (80, 4))
+    >>> selection = nvsd.select(X, np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2])
+    >>> ax = plot_effect(selection, X, "x0")
+    >>> ax.get_ylabel()
+    'prediction f'
     """
     function = as_function(model)
     points = function.points(X)
@@ -121,6 +131,16 @@ def plot_pair(
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> import numpy as np, nvsd
+    >>> from nvsd.plots import plot_pair
+    >>> X = np.random.default_rng(0).uniform(-2, 2, (80, 4))
+    >>> selection = nvsd.select(X, np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2])
+    >>> ax = plot_pair(selection, X, ("x1", "x2"))
+    >>> ax.get_xlabel(), ax.get_ylabel()
+    ('x1', 'x2')
     """
     function = as_function(model)
     points = function.points(X)

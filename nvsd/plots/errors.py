@@ -59,6 +59,15 @@ def plot_error(results: Any, *, chosen: float | None = None, ax: Axes | None = N
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> import nvsd
+    >>> from nvsd.plots import plot_error
+    >>> data = nvsd.datasets.make_e1(50, seed=0)
+    >>> model = nvsd.NVSDRegressorCV(kernel="polynomial", n_taus=6, cv=3).fit(data.X, data.y)
+    >>> plot_error(model).get_xscale()
+    'log'
     """
     taus, error, se, counts, tuned = _errors(results)
     chosen = tuned if chosen is None else chosen
@@ -149,6 +158,15 @@ def plot_elimination(history: Any, *, ax: Axes | None = None) -> Axes:
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> import nvsd
+    >>> from nvsd.plots import plot_elimination
+    >>> data = nvsd.datasets.make_e2(50, seed=0)
+    >>> found = nvsd.select(data.X, data.y, kernel="polynomial", method="eliminate")
+    >>> plot_elimination(found).get_xlabel()
+    'number of inputs left   (beside it: the input dropped next)'
     """
     groups = getattr(history, "groups", None)
     history = getattr(history, "history", history)

@@ -34,6 +34,16 @@ def plot_predictions(
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> import numpy as np, nvsd
+    >>> from nvsd.plots import plot_predictions
+    >>> X = np.random.default_rng(0).uniform(-2, 2, (80, 4))
+    >>> selection = nvsd.select(X, np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2])
+    >>> ax = plot_predictions(np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2], selection.predict(X))
+    >>> ax.get_xlabel(), ax.get_ylabel()
+    ('observed y', 'predicted y')
     """
     y = check_target(observed, np.size(observed))
     f = check_target(predicted, len(y))

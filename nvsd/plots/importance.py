@@ -38,6 +38,16 @@ def plot_importance(
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> import numpy as np, nvsd
+    >>> from nvsd.plots import plot_importance
+    >>> X = np.random.default_rng(0).uniform(-2, 2, (80, 4))
+    >>> selection = nvsd.select(X, np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2])
+    >>> ax = plot_importance(selection)
+    >>> ax.get_xlabel()
+    'rise of the error without the input, % of the error of the mean'
     """
     tests = getattr(significance, "significance", significance)
     if not isinstance(tests, xr.Dataset) or "importance_se" not in tests:

@@ -68,6 +68,17 @@ def plot_path(
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> import nvsd
+    >>> from nvsd.plots import plot_path
+    >>> data = nvsd.datasets.make_e3(60, seed=0)
+    >>> penalty = nvsd.penalties.GroupLasso(data.groups)
+    >>> path = nvsd.nvsd_path(data.X, data.y, penalty=penalty, n_taus=10)
+    >>> ax = plot_path(path, chosen=path.tau.values[3])
+    >>> ax.get_ylabel()
+    'derivative norm ‖∂f/∂x‖'
     """
     path = one_path(path)
     ax = new_axes(ax, (7.0, 4.8))
@@ -171,6 +182,17 @@ def plot_support(
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> import nvsd
+    >>> from nvsd.plots import plot_support
+    >>> data = nvsd.datasets.make_e3(60, seed=0)
+    >>> penalty = nvsd.penalties.GroupLasso(data.groups)
+    >>> path = nvsd.nvsd_path(data.X, data.y, penalty=penalty, n_taus=10)
+    >>> ax = plot_support(path)
+    >>> sorted(text.get_text() for text in ax.get_yticklabels())[:3]
+    ['x0', 'x1', 'x10']
     """
     path = one_path(path)
     taus = np.asarray(path["tau"].values, dtype=float)

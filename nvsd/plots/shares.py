@@ -29,6 +29,16 @@ def plot_effects(selection: Any, *, most: int = 20, ax: Axes | None = None) -> A
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> import numpy as np, nvsd
+    >>> from nvsd.plots import plot_effects
+    >>> X = np.random.default_rng(0).uniform(-2, 2, (80, 4))
+    >>> selection = nvsd.select(X, np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2])
+    >>> ax = plot_effects(selection)
+    >>> sorted(text.get_text() for text in ax.get_yticklabels())
+    ['x0', 'x1', 'x2']
     """
     effects = _tables(selection).effects().head(max(1, int(most)))
     ax = new_axes(ax, (6.5, 1.2 + ROW * max(len(effects), 2)))
@@ -62,6 +72,16 @@ def plot_interactions(selection: Any, *, most: int = 12, ax: Axes | None = None)
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> import numpy as np, nvsd
+    >>> from nvsd.plots import plot_interactions
+    >>> X = np.random.default_rng(0).uniform(-2, 2, (80, 4))
+    >>> selection = nvsd.select(X, np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2])
+    >>> ax = plot_interactions(selection)
+    >>> ax.get_title(loc="left")
+    'on the diagonal: what each input does alone'
     """
     tables = _tables(selection)
     names = tables.effects()["feature"].head(max(1, int(most))).tolist()

@@ -31,6 +31,15 @@ def plot_stability(selection: Any, *, n_features: int = 40, ax: Axes | None = No
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> import nvsd
+    >>> from nvsd.plots import plot_stability
+    >>> data = nvsd.datasets.make_e3(60, seed=0)
+    >>> found = nvsd.select(data.X, data.y, method="stability", n_pairs=3, cv=2, nus=[0.01, 0.1])
+    >>> plot_stability(found).get_xlabel()
+    'share of the halves of the samples that select the input'
     """
     history = getattr(selection, "history", selection)
     known = isinstance(history, xr.Dataset) and history.attrs.get("method") == "stability"

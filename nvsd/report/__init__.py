@@ -54,6 +54,14 @@ def write_report(
     -------
     Path
         The file.
+
+    Examples
+    --------
+    >>> import nvsd
+    >>> data = nvsd.datasets.make_e1(30, seed=0)
+    >>> path = nvsd.nvsd_path(data.X, data.y, n_taus=5)
+    >>> nvsd.write_report(path, "report.html", X=data.X, y=data.y).name
+    'report.html'
     """
     text = report_html(path, X=X, y=y, validation=validation, history=history, title=title)
     write_text(out, text)

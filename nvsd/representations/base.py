@@ -69,6 +69,12 @@ class Representation(ABC):
         Solves the linear system of S1 for every κ.
     details : dict
         Further facts that the result should report.
+
+    Examples
+    --------
+    >>> import nvsd
+    >>> nvsd.prepare(nvsd.datasets.make_e1(30, seed=0).X).representation.kind
+    'derivative'
     """
 
     kind: ClassVar[str]

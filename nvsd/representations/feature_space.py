@@ -55,6 +55,15 @@ class FeatureSpace(Representation):
     ----------
     omitted : float
         Norm of what H misses since features were left out.
+
+    Examples
+    --------
+    >>> import nvsd
+    >>> from nvsd.representations import FeatureSpace
+    >>> kernel = nvsd.kernels.Polynomial(2)
+    >>> made = nvsd.prepare(nvsd.datasets.make_e1(300, seed=0).X, kernel=kernel).representation
+    >>> isinstance(made, FeatureSpace), made.size()  # all monomials of 18 inputs up to degree 2
+    (True, 190)
     """
 
     omitted: float = 0.0

@@ -41,6 +41,17 @@ class Request:
         Points that carry f, if it is to be approximated.
     checkpoint : Checkpoint or None
         Lets an interrupted pass over the rows continue.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nvsd.data.sources import rows_of
+    >>> from nvsd.kernels import Linear
+    >>> from nvsd.losses import Squared
+    >>> from nvsd.representations import Request
+    >>> request = Request(rows_of(np.ones((5, 3)), None, False), Linear(), 1e-3, Squared())
+    >>> request.n, request.d
+    (5, 3)
     """
 
     rows: Rows

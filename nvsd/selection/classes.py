@@ -42,6 +42,18 @@ class ClassSelection(Selection):
         These probabilities, fold after fold.
     held_out_class : (rows,) int array
         The number of each row's class.
+
+    Examples
+    --------
+    >>> import numpy as np, nvsd
+    >>> X = np.random.default_rng(0).uniform(-1, 1, (120, 4))
+    >>> selection = nvsd.select(X, np.where(X[:, 0] * X[:, 1] > 0, "same", "other"))
+    >>> selection.selected
+    ['x0', 'x1']
+    >>> selection.predict(X[:2]).tolist()
+    ['other', 'same']
+    >>> selection.predict_proba(X).shape
+    (120, 2)
     """
 
     refit: ClassRefit

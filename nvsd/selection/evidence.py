@@ -27,7 +27,14 @@ INTERVAL = 1.96  # standard errors on either side of an importance
 
 
 class CopyWarning(UserWarning):
-    """The model of an input given the others is poor, so its p-value may be too small."""
+    """The model of an input given the others is poor, so its p-value may be too small.
+
+    Examples
+    --------
+    >>> from nvsd.selection.significance import CopyWarning
+    >>> issubclass(CopyWarning, UserWarning)  # warnings.simplefilter can ignore it, or raise it
+    True
+    """
 
 
 @dataclass(frozen=True, eq=False)

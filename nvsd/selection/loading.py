@@ -35,7 +35,15 @@ def load_selection(file: str | os.PathLike[str]) -> Selection:
 
     Examples
     --------
-    >>> selection = nvsd.load_selection("selection.nc")  # doctest: +SKIP
+    >>> import numpy as np, nvsd
+    >>> X = np.random.default_rng(0).uniform(-2, 2, (80, 4))
+    >>> selection = nvsd.select(X, np.sin(2 * X[:, 0]))
+    >>> selection.save("selection.nc")
+    >>> again = nvsd.load_selection("selection.nc")
+    >>> again.selected
+    ['x0']
+    >>> bool((again.predict(X) == selection.predict(X)).all())
+    True
     """
     tree = read_selection(file)
     try:

@@ -33,6 +33,16 @@ class Refit:
         The fit on the selected inputs, as the kernel sees them.
     inputs : Inputs
         Names of all inputs and how the kernel sees them.
+
+    Examples
+    --------
+    >>> import numpy as np, nvsd
+    >>> X = np.random.default_rng(0).uniform(-2, 2, (80, 4))
+    >>> refit = nvsd.select(X, np.sin(2 * X[:, 0])).refit
+    >>> refit.uses
+    ['x0']
+    >>> refit.gradient(X).any(axis=1).tolist()  # the other inputs have no slope
+    [True, False, False, False]
     """
 
     fit: RidgeFit
@@ -145,6 +155,14 @@ class ClassRefit(Refit):
         The log-odds of the classes' shares.
     n : int
         Number of rows that were fitted.
+
+    Examples
+    --------
+    >>> import numpy as np, nvsd
+    >>> X = np.random.default_rng(0).uniform(-1, 1, (120, 3))
+    >>> refit = nvsd.select(X, np.where(X[:, 0] > 0, "right", "left")).refit
+    >>> refit.predict(np.array([[0.8, 0, 0], [-0.8, 0, 0]])).tolist()
+    ['right', 'left']
     """
 
     fit: SeveralFits

@@ -66,6 +66,22 @@ class Selection(Shown):
         Mean squared error of the chosen candidate on the data that judged it. It is optimistic, as
         the least of many. With folds, a width for each input changes the refit but not the score:
         folds judge how sets are proposed, before the refit gets other widths.
+
+    Examples
+    --------
+    >>> import numpy as np, nvsd
+    >>> X = np.random.default_rng(0).uniform(-2, 2, (80, 4))
+    >>> selection = nvsd.select(X, np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2])
+    >>> selection.selected
+    ['x0', 'x1', 'x2']
+    >>> selection.table(p_values=False)[["feature", "selected"]]
+      feature  selected
+    0      x0      True
+    1      x1      True
+    2      x2      True
+    3      x3     False
+    >>> selection.predict(X).shape
+    (80,)
     """
 
     support: Mask

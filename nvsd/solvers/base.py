@@ -89,6 +89,12 @@ class Solver(ABC):
         Where it can put the elastic net's squared term.
     adapt_every : int
         Number of iterations between calls of `adapt`; 0: never.
+
+    Examples
+    --------
+    >>> from nvsd.solvers import ADMM, Solver
+    >>> issubclass(ADMM, Solver), ADMM.name
+    (True, 'admm')
     """
 
     name: ClassVar[str]
