@@ -273,6 +273,10 @@ class Problem(ABC):
     def half_distance(self, C: Array, U: Array) -> Array:
         """½‖θ − θ(u)‖²_A, the first term of the duality gap."""
 
+    def compared(self, C: Array, U: Array) -> tuple[Array, Array]:
+        """`derivatives` and `half_distance`, all that a certificate needs."""
+        return self.derivatives(C), self.half_distance(C, U)
+
     @abstractmethod
     def solution(self, C: Array, U: Array) -> Solution:
         """All that the result reports for each θ.

@@ -196,6 +196,13 @@ class DerivativeProblem(Problem):
         quadratic = np.einsum("kp,kp->k", self.representation.curve(step), step)
         return np.asarray(0.5 * np.maximum(quadratic, 0.0))
 
+    def compared(self, C: Array, U: Array) -> tuple[Array, Array]:
+        """Both from one product: few rows at a time cost as much as twice as many."""
+        u = U.reshape(C.shape)
+        HC, Hu = np.split(self.representation.curve(np.concatenate([C, u])), 2)
+        half = 0.5 * np.maximum(np.einsum("kp,kp->k", HC - Hu, C - u), 0.0)
+        return (self.h - HC).reshape(-1, *self.shape), np.asarray(half)
+
     def solution(self, C: Array, U: Array) -> Solution:
         """α and β of the paper's Proposition 1: β = −u/(2ν), α = P(y − Dᵀβ), u in the scale of Z.
 
