@@ -7,15 +7,16 @@ layout LAPACK wants for its (p, k) argument, so nothing is copied.
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import blas, eigh, lapack, solve_triangular
 from threadpoolctl import threadpool_limits
 
-from nvsd.tolerances import EPS, JITTERS
+from nvsd.tolerances import EPS, JITTERS, TINY
 
 Array = NDArray[np.float64]
 
@@ -30,6 +31,10 @@ np.empty(3 * 2**20)
 
 # With two threads OpenBLAS crashes in dpotrf of order 16 000 and more, but not of order 12 000.
 LARGEST_THREADED = 12_000
+
+# Up to so many rows at a time OpenBLAS is faster with one after another: it copies the matrix for
+# products and solves of several. Measured at orders 540 to 1980 on one thread.
+COLUMN_BY_COLUMN = 5
 
 KEPT_BYTES = 2e9  # memory for the factors of different κ
 
@@ -48,8 +53,8 @@ class ShiftedSystem(Protocol):
     any_kappa: bool
     kappa_unit: float
 
-    def solve(self, kappa: Array, B: Array) -> Array:
-        """Rows x_j with (M0 + κ_j M1) x_j = b_j."""
+    def solve(self, kappa: Array, B: Array, rough: bool = False) -> Array:
+        """Rows x_j with (M0 + κ_j M1) x_j = b_j; rough: single precision is enough."""
         ...
 
     def smallest_pivot(self, kappa: float) -> float:
@@ -99,23 +104,51 @@ class CholeskySystem:
         self._M1, self._M0 = pack(M1), None if M0 is None else pack(M0)
         self.kappa_unit = _unit(M1, M0)
         self._keep = max(2, int(memory / self._M1.nbytes))
-        self._factors: OrderedDict[float, Array] = OrderedDict()
+        # Factors in single precision are kept by −κ.
+        self._factors: OrderedDict[float, Any] = OrderedDict()
+        self._single: NDArray[np.float32] | None = None
         self.n_factorisations = 0
 
-    def solve(self, kappa: Array, B: Array) -> Array:
-        """Rows x_j with (M0 + κ_j M1) x_j = b_j."""
-        values = np.unique(kappa)
-        if len(values) == 1:
-            return self._solve(float(values[0]), B)
+    def solve(self, kappa: Array, B: Array, rough: bool = False) -> Array:
+        """Rows x_j with (M0 + κ_j M1) x_j = b_j; rough: single precision is enough."""
+        solve = self._solve_roughly if rough and self._M0 is None else self._solve
+        if (kappa == kappa[0]).all():
+            return solve(float(kappa[0]), B)
         X = np.empty_like(B)
-        for value in values:
+        for value in np.unique(kappa):
             rows = kappa == value
-            X[rows] = self._solve(float(value), B[rows])
+            X[rows] = solve(float(value), B[rows])
         return X
 
     def _solve(self, kappa: float, B: Array) -> Array:
         X, _ = lapack.dpftrs(self._order, self._factor(kappa), B.T, uplo="L")
         return np.asarray(X.T)
+
+    def _solve_roughly(self, kappa: float, B: Array) -> Array:
+        """The same in single precision, scaled so that it does not overflow."""
+        factor = self._kept(-kappa, self._factorise_roughly)
+        if factor is None:
+            return self._solve(kappa, B)
+        sizes = np.maximum(np.abs(B).max(axis=1, keepdims=True), TINY)
+        X = (B / sizes).astype(np.float32)
+        if len(X) <= COLUMN_BY_COLUMN:
+            for x in X:
+                half = blas.strsv(factor, x, lower=1, overwrite_x=1)
+                blas.strsv(factor, half, lower=1, trans=1, overwrite_x=1)
+        else:
+            X = lapack.spotrs(factor, X.T, lower=1, overwrite_b=1)[0].T
+        return X * sizes
+
+    def _factorise_roughly(self, kappa: float) -> NDArray[np.float32] | None:
+        """A factor in single precision, None if rounding has made the matrix indefinite."""
+        if self._single is None:
+            full, _ = lapack.dtfttr(self._order, self._M1, uplo="L")
+            self._single = np.asfortranarray(full, dtype=np.float32)
+        M = self._single * np.float32(-kappa)
+        M[np.diag_indices(self._order)] += np.float32(1.0)
+        with safe_threads(self._order):
+            factor, info = lapack.spotrf(M, lower=1, clean=0, overwrite_a=1)
+        return None if info else factor
 
     def smallest_pivot(self, kappa: float) -> float:
         """Smallest squared diagonal entry of the Cholesky factor."""
@@ -131,10 +164,14 @@ class CholeskySystem:
         return None if info else inverse
 
     def _factor(self, kappa: float) -> Array:
+        return self._kept(kappa, self._factorise)
+
+    def _kept(self, kappa: float, factorise: Callable[[float], Any]) -> Any:
         # Threads may share this: a thread keeps its factor even if another one drops it here.
+        known = kappa in self._factors
         factor = self._factors.pop(kappa, None)
-        if factor is None:
-            factor = self._factorise(kappa)
+        if factor is None and not known:
+            factor = factorise(kappa)
             self.n_factorisations += 1
         with suppress(KeyError):
             while len(self._factors) >= self._keep:
@@ -193,7 +230,7 @@ class DiagonalSystem:
             self._W = solve_triangular(factor, V, lower=True, trans="T", check_finite=False)
         self._lambda = np.maximum(eigenvalues, 0.0)
 
-    def solve(self, kappa: Array, B: Array) -> Array:
+    def solve(self, kappa: Array, B: Array, rough: bool = False) -> Array:
         """Rows x_j with (M0 + κ_j M1) x_j = b_j."""
         return product(product(B, self._W) / (1.0 + kappa[:, None] * self._lambda), self._W.T)
 
@@ -221,6 +258,14 @@ def product(A: Array, B: Array) -> Array:
         return np.zeros((len(A), B.shape[1]))
     left, transposed = (B.T, 0) if B.flags.c_contiguous else (B, 1)
     return np.asarray(blas.dgemm(1.0, left, A.T, trans_a=transposed).T)
+
+
+def symmetric_product(A: Array, M: Array) -> Array:
+    """A M for rows A and a symmetric matrix M."""
+    if len(A) > COLUMN_BY_COLUMN or not A.size:
+        return product(A, M)
+    F = M if M.flags.f_contiguous else M.T
+    return np.array([blas.dsymv(1.0, F, row, lower=1) for row in A])
 
 
 def gram(X: Array) -> Array:

@@ -233,8 +233,15 @@ class Problem(ABC):
         return np.asarray(np.maximum(tau * J + conjugate - inner, 0.0))
 
     @abstractmethod
-    def s1(self, V: Array, kappa: Array) -> tuple[Array, Array]:
-        """C and Zθ for the θ that minimises E(θ) + κ/2 ‖Zθ − v‖², for each row v of V."""
+    def s1(self, V: Array, kappa: Array, rough: bool = False) -> tuple[Array, Array]:
+        """C and Zθ for the θ that minimises E(θ) + κ/2 ‖Zθ − v‖², for each row v of V.
+
+        rough: single precision is enough, because the gap of C is computed anyway.
+        """
+
+    def refined(self, C: Array, Z: Array, kappa: Array) -> Array:
+        """C of a rough S1 that gave Z for Zθ, with smaller errors."""
+        return C
 
     @abstractmethod
     def ridge(self) -> tuple[Array, Array]:

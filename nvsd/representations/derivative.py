@@ -19,6 +19,7 @@ from nvsd.linalg import (
     half_solve,
     product,
     shifted_system,
+    symmetric_product,
 )
 from nvsd.representations.base import FLAT_KAPPA, Problem, Representation
 from nvsd.representations.curvature import (
@@ -117,7 +118,7 @@ class DerivativeSpace(Representation):
 
     def curve(self, U: Array) -> Array:
         """Hu for each row u."""
-        return product(U, self.H)
+        return symmetric_product(U, self.H)
 
     def slopes(self, alpha: Array) -> Array:
         """Dα for each row α."""
@@ -176,11 +177,16 @@ class DerivativeProblem(Problem):
         Py = cholesky_solve(representation.P, y[None])
         self.h: Array = representation.slopes(Py)[0] / np.sqrt(len(y))
 
-    def s1(self, V: Array, kappa: Array) -> tuple[Array, Array]:
+    def s1(self, V: Array, kappa: Array, rough: bool = False) -> tuple[Array, Array]:
         """z = v + (I + κH)⁻¹(h − v), and u = κ(z − v)."""
         v = V.reshape(len(V), -1)
-        x = self.representation.system.solve(kappa, self.h - v)
+        x = self.representation.system.solve(kappa, self.h - v, rough)
         return kappa[:, None] * x, (v + x).reshape(V.shape)
+
+    def refined(self, C: Array, Z: Array, kappa: Array) -> Array:
+        """The residual h − v − (I + κH)x, where u = κx and z = v + x, is h − Hu − z."""
+        residual = (self.derivatives(C) - Z).reshape(C.shape)
+        return C + kappa[:, None] * self.representation.system.solve(kappa, residual, rough=True)
 
     def ridge(self) -> tuple[Array, Array]:
         """u = 0 and z = h."""

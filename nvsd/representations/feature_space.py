@@ -235,7 +235,7 @@ class FeatureProblem(Problem):
     ) -> None:
         self.representation, self.b, self.scale, self.y = representation, b, scale, y
 
-    def s1(self, V: Array, kappa: Array) -> tuple[Array, Array]:
+    def s1(self, V: Array, kappa: Array, rough: bool = False) -> tuple[Array, Array]:
         """(A + κB)θ = b + κZᵀv."""
         rep = self.representation
         theta = rep.system.solve(kappa, self.b + kappa[:, None] * rep.Z.adjoint(V))

@@ -132,7 +132,7 @@ class MatrixFreeProblem(DerivativeProblem):
         """1/‖H‖, the step of a gradient method on the dual problem."""
         return self.representation.step
 
-    def s1(self, V: Array, kappa: Array) -> tuple[Array, Array]:
+    def s1(self, V: Array, kappa: Array, rough: bool = False) -> tuple[Array, Array]:
         """z = v + (I + κH)⁻¹(h − v), and u = κ(z − v)."""
         v = V.reshape(len(V), -1)
         x = self._system.solve(kappa, self.h - v)
