@@ -1,4 +1,4 @@
-"""Solve (M0 + κ M1) x = b for many right-hand sides and many κ, from one set-up.
+"""Products, factorisations and solves by one BLAS.
 
 Vectors are rows: an array (k, p) holds k right-hand sides contiguously, which is the Fortran
 layout LAPACK wants for its (p, k) argument, so nothing is copied.
@@ -6,23 +6,16 @@ layout LAPACK wants for its (p, k) argument, so nothing is copied.
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext, suppress
-from typing import Any, Protocol
+from contextlib import AbstractContextManager, nullcontext
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import blas, eigh, lapack, solve_triangular
+from scipy.linalg import blas, eigh, lapack
 from threadpoolctl import threadpool_limits
 
-from nvsd.tolerances import EPS, JITTERS, TINY
+from nvsd.tolerances import EPS, JITTERS
 
 Array = NDArray[np.float64]
-
-# One diagonalisation costs as much as 14 to 25 Cholesky factorisations (measured at p = 2000 and
-# 500) and serves every κ at once; a path needs about six, so only tiny systems are diagonalised.
-DIAGONALISE_BELOW = 200
 
 # Allocating and freeing this much once, untouched, makes glibc keep freed memory up to that size.
 # Otherwise it returns every temporary of a megabyte to the system and fetches it again, page by
@@ -35,217 +28,6 @@ LARGEST_THREADED = 12_000
 # Up to so many rows at a time OpenBLAS is faster with one after another: it copies the matrix for
 # products and solves of several. Measured at orders 540 to 1980 on one thread.
 COLUMN_BY_COLUMN = 5
-
-KEPT_BYTES = 2e9  # memory for the factors of different κ
-
-
-class ShiftedSystem(Protocol):
-    """What S1 needs: (M0 + κ M1)⁻¹ applied to rows, with one κ per row.
-
-    Attributes
-    ----------
-    any_kappa : bool
-        Whether different κ in one call cost nothing extra.
-    kappa_unit : float
-        The κ at which M0 and κ M1 are of the same size.
-    """
-
-    any_kappa: bool
-    kappa_unit: float
-
-    def solve(self, kappa: Array, B: Array, rough: bool = False) -> Array:
-        """Rows x_j with (M0 + κ_j M1) x_j = b_j; rough: single precision is enough."""
-        ...
-
-    def smallest_pivot(self, kappa: float) -> float:
-        """A pivot of M0 + κ M1; if M1 is singular, it is as small as a pivot of M0 alone."""
-        ...
-
-    def inverse_factor(self, kappa: float) -> Array | None:
-        """C⁻¹ with M0 + κ M1 = C Cᵀ, lower, if its factor is at hand."""
-        ...
-
-
-def shifted_system(M1: Array, M0: Array | None = None, method: str = "auto") -> ShiftedSystem:
-    """Choose between one Cholesky factor per κ and one diagonalisation for all κ.
-
-    Parameters
-    ----------
-    M1 : (p, p) array, symmetric positive semi-definite
-    M0 : (p, p) array, symmetric positive definite, optional
-        The identity when left out.
-    method : {"auto", "cholesky", "diagonal"}
-        "auto" diagonalises small systems, where the set-up is negligible, and keeps Cholesky
-        factors for large ones.
-    """
-    check_method(method)
-    if method == "diagonal" or (method == "auto" and len(M1) <= DIAGONALISE_BELOW):
-        return DiagonalSystem(M1, M0)
-    return CholeskySystem(M1, M0)
-
-
-def check_method(method: str) -> None:
-    """Refuse a method that `shifted_system` does not have."""
-    if method not in ("auto", "cholesky", "diagonal"):
-        raise ValueError(f"s1 = {method!r} is unknown; give 'auto', 'cholesky' or 'diagonal'.")
-
-
-class CholeskySystem:
-    """One Cholesky factor of M0 + κ M1 per κ, p³/3 flops each; the latest few are kept.
-
-    Matrices and factors are in LAPACK's rectangular full packed format. It takes half the memory at
-    the same speed, and touching new memory costs as much time as the flops.
-    """
-
-    any_kappa = False
-
-    def __init__(self, M1: Array, M0: Array | None = None, memory: float = KEPT_BYTES) -> None:
-        self._order, self._diagonal = len(M1), packed_diagonal(len(M1))
-        self._M1, self._M0 = pack(M1), None if M0 is None else pack(M0)
-        self.kappa_unit = _unit(M1, M0)
-        self._keep = max(2, int(memory / self._M1.nbytes))
-        # Factors in single precision are kept by −κ.
-        self._factors: OrderedDict[float, Any] = OrderedDict()
-        self._single: NDArray[np.float32] | None = None
-        self.n_factorisations = 0
-
-    def solve(self, kappa: Array, B: Array, rough: bool = False) -> Array:
-        """Rows x_j with (M0 + κ_j M1) x_j = b_j; rough: single precision is enough."""
-        solve = self._solve_roughly if rough and self._M0 is None else self._solve
-        if (kappa == kappa[0]).all():
-            return solve(float(kappa[0]), B)
-        X = np.empty_like(B)
-        for value in np.unique(kappa):
-            rows = kappa == value
-            X[rows] = solve(float(value), B[rows])
-        return X
-
-    def _solve(self, kappa: float, B: Array) -> Array:
-        X, _ = lapack.dpftrs(self._order, self._factor(kappa), B.T, uplo="L")
-        return np.asarray(X.T)
-
-    def _solve_roughly(self, kappa: float, B: Array) -> Array:
-        """The same in single precision, scaled so that it does not overflow."""
-        factor = self._kept(-kappa, self._factorise_roughly)
-        if factor is None:
-            return self._solve(kappa, B)
-        sizes = np.maximum(np.abs(B).max(axis=1, keepdims=True), TINY)
-        X = (B / sizes).astype(np.float32)
-        if len(X) <= COLUMN_BY_COLUMN:
-            for x in X:
-                half = blas.strsv(factor, x, lower=1, overwrite_x=1)
-                blas.strsv(factor, half, lower=1, trans=1, overwrite_x=1)
-        else:
-            X = lapack.spotrs(factor, X.T, lower=1, overwrite_b=1)[0].T
-        return X * sizes
-
-    def _factorise_roughly(self, kappa: float) -> NDArray[np.float32] | None:
-        """A factor in single precision, None if rounding has made the matrix indefinite."""
-        if self._single is None:
-            full, _ = lapack.dtfttr(self._order, self._M1, uplo="L")
-            self._single = np.asfortranarray(full, dtype=np.float32)
-        M = self._single * np.float32(-kappa)
-        M[np.diag_indices(self._order)] += np.float32(1.0)
-        with safe_threads(self._order):
-            factor, info = lapack.spotrf(M, lower=1, clean=0, overwrite_a=1)
-        return None if info else factor
-
-    def smallest_pivot(self, kappa: float) -> float:
-        """Smallest squared diagonal entry of the Cholesky factor."""
-        return float(np.min(self._factor(kappa)[self._diagonal] ** 2))
-
-    def inverse_factor(self, kappa: float) -> Array | None:
-        """C⁻¹ as a lower triangle, if the factor C of M0 + κ M1 is among those kept."""
-        factor = self._factors.get(kappa)
-        if factor is None:
-            return None
-        C, _ = lapack.dtfttr(self._order, factor, uplo="L")
-        inverse, info = triangular_inverse(C)
-        return None if info else inverse
-
-    def _factor(self, kappa: float) -> Array:
-        return self._kept(kappa, self._factorise)
-
-    def _kept(self, kappa: float, factorise: Callable[[float], Any]) -> Any:
-        # Threads may share this: a thread keeps its factor even if another one drops it here.
-        known = kappa in self._factors
-        factor = self._factors.pop(kappa, None)
-        if factor is None and not known:
-            factor = factorise(kappa)
-            self.n_factorisations += 1
-        with suppress(KeyError):
-            while len(self._factors) >= self._keep:
-                self._factors.popitem(last=False)
-        self._factors[kappa] = factor
-        return factor
-
-    def _factorise(self, kappa: float) -> Array:
-        for jitter in JITTERS:
-            M = kappa * self._M1
-            if self._M0 is None:
-                M[self._diagonal] += 1.0
-            else:
-                M += self._M0
-            M[self._diagonal] += jitter * M[self._diagonal].max()
-            with safe_threads(self._order // 2):  # it factorises two halves
-                factor, info = lapack.dpftrf(self._order, M, uplo="L", overwrite_a=1)
-            if info == 0:
-                return np.asarray(factor)
-        raise np.linalg.LinAlgError("the matrix is not positive definite")
-
-
-def pack(M: Array) -> Array:
-    """The lower triangle of a symmetric matrix in rectangular full packed format."""
-    packed, _ = lapack.dtrttf(M.T, uplo="L")
-    return np.asarray(packed)
-
-
-def packed_diagonal(p: int) -> NDArray[np.intp]:
-    """Where `pack` puts the diagonal.
-
-    The packed array is a matrix of p or p + 1 rows, stored by columns. Below its diagonal is the
-    first half of the triangle; above it is the second half, transposed.
-    """
-    half = p // 2
-    rows, first = (p, p - half) if p % 2 else (p + 1, half)
-    i, j = np.arange(first), np.arange(half)
-    shift = p % 2
-    return np.concatenate([i + 1 - shift + i * rows, j + (j + shift) * rows])
-
-
-class DiagonalSystem:
-    """W with Wᵀ M0 W = I and Wᵀ M1 W = Λ, so that every κ is an elementwise division."""
-
-    any_kappa = True
-
-    def __init__(self, M1: Array, M0: Array | None = None) -> None:
-        self.kappa_unit = _unit(M1, M0)
-        if M0 is None:
-            eigenvalues, self._W = symmetric_eigen(M1)
-        else:
-            # M0 = LLᵀ, L⁻¹ M1 L⁻ᵀ = VΛVᵀ, W = L⁻ᵀV.
-            factor = cholesky(M0.copy())
-            whitened = half_solve(factor, half_solve(factor, M1).T)
-            eigenvalues, V = symmetric_eigen(whitened)
-            self._W = solve_triangular(factor, V, lower=True, trans="T", check_finite=False)
-        self._lambda = np.maximum(eigenvalues, 0.0)
-
-    def solve(self, kappa: Array, B: Array, rough: bool = False) -> Array:
-        """Rows x_j with (M0 + κ_j M1) x_j = b_j."""
-        return product(product(B, self._W) / (1.0 + kappa[:, None] * self._lambda), self._W.T)
-
-    def inverse_factor(self, kappa: float) -> None:
-        """None: it has no factors."""
-
-    def smallest_pivot(self, kappa: float) -> float:
-        """Smallest eigenvalue of M0⁻¹(M0 + κ M1)."""
-        return 1.0 + kappa * float(self._lambda.min())
-
-
-def _unit(M1: Array, M0: Array | None) -> float:
-    """The κ at which both terms have the same trace."""
-    trace = float(np.trace(M1))
-    return (len(M1) if M0 is None else float(np.trace(M0))) / trace if trace > 0 else 1.0
 
 
 def product(A: Array, B: Array) -> Array:

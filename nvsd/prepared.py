@@ -21,7 +21,6 @@ from nvsd.data.units import warn_of_units
 from nvsd.data.weights import ALL_ROWS, RowWeights, rows_that_count, unequal
 from nvsd.kernels import Gaussian, Kernel
 from nvsd.kernels.named import kernel_by_name
-from nvsd.linalg import check_method
 from nvsd.losses import (
     SQUARED,
     Loss,
@@ -37,6 +36,7 @@ from nvsd.representations import (
     choose,
     predicted_seconds,
 )
+from nvsd.representations.systems import check_method
 from nvsd.solvers.split import SplitProblem
 from nvsd.tolerances import MEAN_ROUNDING
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 import nvsd
-from nvsd.linalg import ShiftedSystem, shifted_system
 from nvsd.representations.base import Representation
+from nvsd.representations.systems import ShiftedSystem, shifted_system
 
 from . import common
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 
 import numpy as np
@@ -11,16 +11,7 @@ from scipy.linalg import blas
 
 from nvsd.data.checks import refuse_rounding
 from nvsd.kernels import Kernel, blocks
-from nvsd.linalg import (
-    KEPT_BYTES,
-    cholesky,
-    cholesky_solve,
-    gram,
-    half_solve,
-    product,
-    shifted_system,
-    symmetric_product,
-)
+from nvsd.linalg import cholesky, cholesky_solve, gram, half_solve, product, symmetric_product
 from nvsd.representations.base import FLAT_KAPPA, Problem, Representation
 from nvsd.representations.curvature import (
     block_ranges,
@@ -32,9 +23,11 @@ from nvsd.representations.curvature import (
 from nvsd.representations.request import VECTORS, Cost, Request, refuse_blocks
 from nvsd.representations.returned import Solution
 from nvsd.representations.splitting import Image, Splitting
+from nvsd.representations.systems import KEPT_BYTES, shifted_system
 from nvsd.tolerances import EPS, JITTERS, ROUNDED_SUMS
 
 Array = NDArray[np.float64]
+Solve = Callable[[Array, Array], Array]
 
 REGULAR = 100.0  # pivot of I + κH, with κ = 1e9 units: far above the 1 of a singular H
 
@@ -177,16 +170,23 @@ class DerivativeProblem(Problem):
         Py = cholesky_solve(representation.P, y[None])
         self.h: Array = representation.slopes(Py)[0] / np.sqrt(len(y))
 
-    def s1(self, V: Array, kappa: Array, rough: bool = False) -> tuple[Array, Array]:
+    def s1(self, V: Array, kappa: Array) -> tuple[Array, Array]:
         """z = v + (I + κH)⁻¹(h − v), and u = κ(z − v)."""
+        return self._s1(V, kappa, self.representation.system.solve)
+
+    def s1_roughly(self, V: Array, kappa: Array) -> tuple[Array, Array]:
+        """With a factor in single precision."""
+        return self._s1(V, kappa, self.representation.system.solve_roughly)
+
+    def _s1(self, V: Array, kappa: Array, solve: Solve) -> tuple[Array, Array]:
         v = V.reshape(len(V), -1)
-        x = self.representation.system.solve(kappa, self.h - v, rough)
+        x = solve(kappa, self.h - v)
         return kappa[:, None] * x, (v + x).reshape(V.shape)
 
     def refined(self, C: Array, Z: Array, kappa: Array) -> Array:
         """The residual h − v − (I + κH)x, where u = κx and z = v + x, is h − Hu − z."""
         residual = (self.derivatives(C) - Z).reshape(C.shape)
-        return C + kappa[:, None] * self.representation.system.solve(kappa, residual, rough=True)
+        return C + kappa[:, None] * self.representation.system.solve_roughly(kappa, residual)
 
     def ridge(self) -> tuple[Array, Array]:
         """u = 0 and z = h."""
@@ -199,8 +199,8 @@ class DerivativeProblem(Problem):
     def half_distance(self, C: Array, U: Array) -> Array:
         """½ (u' − u)ᵀ H (u' − u), where θ = θ(u')."""
         step = C - U.reshape(C.shape)
-        quadratic = np.einsum("kp,kp->k", self.representation.curve(step), step)
-        return np.asarray(0.5 * np.maximum(quadratic, 0.0))
+        square = np.einsum("kp,kp->k", self.representation.curve(step), step)
+        return np.asarray(0.5 * np.maximum(square, 0.0))
 
     def compared(self, C: Array, U: Array) -> tuple[Array, Array]:
         """Both from one product: few rows at a time cost as much as twice as many."""
@@ -217,12 +217,11 @@ class DerivativeProblem(Problem):
         rep = self.representation
         beta = C / (-2.0 * rep.nu * np.sqrt(rep.n))
         alpha = cholesky_solve(rep.P, self.y - rep.values(beta))
-        residual = rep.shift * alpha
-        fitted = self.y - residual
+        fitted = self.y - rep.shift * alpha
         z = self.derivatives(C).reshape(C.shape) * np.sqrt(rep.n)
         norm = np.einsum("ki,ki->k", alpha, fitted) + np.einsum("kp,kp->k", beta, z)
         return Solution(
-            rep.loss.of_residuals(residual),
+            rep.loss.of_residuals(rep.shift * alpha),
             np.maximum(norm, 0.0),
             fitted,
             {"alpha": alpha, "beta": beta.reshape(-1, *self.shape)},
@@ -288,8 +287,7 @@ class DerivativeSplitting(Splitting):
     @cached_property
     def curve_norms(self) -> Array:
         """Those of H_aa and of D_aPD_aᵀ/(2νn), which make up L_aa/(2νn)."""
-        rep = self.rep
-        blocks = rep.slopes(np.eye(rep.n)).reshape(rep.n, *rep.shape)
+        rep, blocks = self.rep, self.rep.slopes(np.eye(self.rep.n)).reshape(-1, *self.rep.shape)
         rest = [
             largest_eigenvalue(gram(half_solve(rep.P, np.ascontiguousarray(blocks[:, a].T))))
             for a in range(rep.shape[0])

@@ -11,7 +11,8 @@ from scipy.linalg import solve_triangular
 from nvsd.kernels import Kernel, blocks
 from nvsd.linalg import gram, pivoted_cholesky, product
 from nvsd.representations.base import Representation
-from nvsd.representations.feature_space import FeatureSpace, FeatureSplitting
+from nvsd.representations.feature_space import FeatureSpace
+from nvsd.representations.feature_splitting import FeatureSplitting
 from nvsd.representations.maps import DenseMap
 from nvsd.representations.request import Cost, Request
 from nvsd.representations.splitting import Splitting

@@ -15,11 +15,10 @@ from numpy.typing import NDArray
 
 from nvsd.data.checks import refuse_rounding
 from nvsd.data.sums import Basis, Moments
-from nvsd.linalg import cholesky, gram, half_solve, product, shifted_system
+from nvsd.linalg import cholesky, gram, half_solve
 from nvsd.representations.base import Problem, Representation
 from nvsd.representations.curvature import (
     inverse_block_norms,
-    largest_eigenvalue,
     row_sum_norm,
 )
 from nvsd.representations.maps import DerivativeMap
@@ -31,14 +30,14 @@ from nvsd.representations.quadratic import (
 )
 from nvsd.representations.request import Request
 from nvsd.representations.returned import Back, Solution
-from nvsd.representations.splitting import Image, Splitting
+from nvsd.representations.systems import shifted_system
 from nvsd.tolerances import EPS, LARGEST_ROUNDING, MEAN_ROUNDING, ROUNDED_SUMS, SINGULAR
 
 Array = NDArray[np.float64]
 
 # Features for each sample, from which on A is inverted by way of the samples: then the products
 # with Φ cost less than those with A.
-FEW_SAMPLES = 3
+FEW_SAMPLES = 2
 
 
 def _is_regular(A: Array, factor: Array) -> bool:
@@ -235,7 +234,7 @@ class FeatureProblem(Problem):
     ) -> None:
         self.representation, self.b, self.scale, self.y = representation, b, scale, y
 
-    def s1(self, V: Array, kappa: Array, rough: bool = False) -> tuple[Array, Array]:
+    def s1(self, V: Array, kappa: Array) -> tuple[Array, Array]:
         """(A + κB)θ = b + κZᵀv."""
         rep = self.representation
         theta = rep.system.solve(kappa, self.b + kappa[:, None] * rep.Z.adjoint(V))
@@ -271,44 +270,3 @@ class FeatureProblem(Problem):
     def returned(self, C: Array, found: Solution) -> Back:
         """As the representation knows."""
         return self.representation.returned(C, found)
-
-
-class FeatureSplitting(Splitting):
-    """C is θ."""
-
-    def __init__(self, representation: FeatureSpace, Phi: Array) -> None:
-        self.rep, self.Phi = representation, Phi
-        self.kappa = representation.loss.curvature / representation.n
-
-    def s1(self, T: Array, V: Array, kappa: Array) -> Image:
-        """(A + κB)θ = (c/n)Φᵀt + κZᵀv."""
-        rep = self.rep
-        right = self.kappa * product(T, self.Phi) + kappa[:, None] * rep.Z.adjoint(V)
-        return self.image(rep.system.solve(kappa, right))
-
-    def ridge(self, T: Array) -> Image:
-        """Aθ = (c/n)Φᵀt."""
-        return self.image(self.rep.quadratic.solve(self.kappa * product(T, self.Phi)))
-
-    def image(self, C: Array) -> Image:
-        """Φθ and Zθ."""
-        return Image(C, product(C, self.Phi.T), self.rep.Z.forward(C))
-
-    def match(self, v: Array, u: Array) -> Array:
-        """−(Φᵀv + Zᵀu)/(2ν)."""
-        return (product(v, self.Phi) + self.rep.Z.adjoint(u)) / (-2.0 * self.rep.nu)
-
-    def square_norm(self, C: Array) -> Array:
-        """The sum of squares."""
-        return np.asarray(np.einsum("kp,kp->k", C, C))
-
-    @cached_property
-    def curve_norms(self) -> Array:
-        """From Z_a Z_aᵀ."""
-        found = [largest_eigenvalue(L) for L, _ in self.rep.Z.against(self.Phi)]
-        return np.asarray(found) / (2.0 * self.rep.nu) + self.rep.omitted
-
-    def coefficients(self, C: Array, v: Array, u: Array) -> dict[str, Array]:
-        """As for a quadratic loss, whose residuals would be shift times α."""
-        shift = self.rep.loss.shift(self.rep.n, self.rep.nu)
-        return self.rep.represent(C, v * (-shift / (2.0 * self.rep.nu)), u)

@@ -12,7 +12,8 @@ from nvsd.data.sums import Moments
 from nvsd.kernels import Kernel
 from nvsd.linalg import gram, product
 from nvsd.representations.base import Representation
-from nvsd.representations.feature_space import FeatureSpace, FeatureSplitting, SummedSpace
+from nvsd.representations.feature_space import FeatureSpace, SummedSpace
+from nvsd.representations.feature_splitting import FeatureSplitting
 from nvsd.representations.maps import MonomialMap
 from nvsd.representations.monomials import Monomials, n_monomials
 from nvsd.representations.request import VECTORS, Cost, Request

@@ -110,7 +110,8 @@ class SampleQuadratic:
     def inverse_trace(self) -> float:
         """The trace of A⁻¹."""
         n, r = self.Phi.shape
-        return (r - n + self.shift * float(np.trace(inverse_of(self.P)))) / (2.0 * self.nu)
+        trace = float(np.trace(inverse_of(self.P)))
+        return float((r - n + self.shift * trace) / (2.0 * self.nu))
 
     def curve_norms(self, Z: DerivativeMap) -> Array:
         """From (Z_aZ_aᵀ − Z_aΦᵀPΦZ_aᵀ)/(2ν); the errors are relative to the first term."""

@@ -139,11 +139,12 @@ class ADMM(Solver):
         return np.asarray(2.0 * state.tau * self.penalty.ridge)
 
     def _s1(self, state: State, v: Array) -> tuple[Array, Array]:
+        s1 = self.problem.s1_roughly if self.rough else self.problem.s1
         if not self.in_s1:
-            return self.problem.s1(v, state.kappa, self.rough)
+            return s1(v, state.kappa)
         # Completing the square: κ' = κ + 2τc and v' = κv/κ'.
         kappa = state.kappa + self._shift(state)
-        return self.problem.s1((state.kappa / kappa)[:, None, None] * v, kappa, self.rough)
+        return s1((state.kappa / kappa)[:, None, None] * v, kappa)
 
     def look(self, state: State, iteration: int) -> Mask:
         """Which rows have a gap of at most tol.

@@ -91,7 +91,7 @@ class SplitProblem(Problem):
         of_loss = self.term.fenchel_gap(Z[:, 0], U[:, 0])
         return super().fenchel_gap(penalty, tau, Z[:, 1:], U[:, 1:]) + of_loss
 
-    def s1(self, V: Array, kappa: Array, rough: bool = False) -> tuple[Array, Array]:
+    def s1(self, V: Array, kappa: Array) -> tuple[Array, Array]:
         """C, and s and Zθ."""
         image = self.splitting.s1(np.ascontiguousarray(V[:, 0]), V[:, 1:], kappa)
         return image.C, _stacked(image.s, image.z)

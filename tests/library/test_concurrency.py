@@ -17,8 +17,8 @@ from reliability_record import Record, recorder
 
 import nvsd
 from nvsd.kernels import Gaussian, Polynomial
-from nvsd.linalg import CholeskySystem
 from nvsd.penalties import ElasticNet, GroupLasso, Lasso
+from nvsd.representations.systems import CholeskySystem
 
 X, Y = sample(0, 24, 4)
 WORK = [

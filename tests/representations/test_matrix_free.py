@@ -14,11 +14,11 @@ import nvsd
 from nvsd.data.rows import ArrayRows
 from nvsd.kernels import Gaussian, Polynomial
 from nvsd.kernels.base import Kernel
-from nvsd.linalg import shifted_system
 from nvsd.losses import SQUARED
 from nvsd.penalties import ElasticNet, GroupLasso, Lasso
 from nvsd.representations import DerivativeSpace, MatrixFreeSpace, Request, choose
 from nvsd.representations.matrix_free import ConjugateGradients
+from nvsd.representations.systems import shifted_system
 from nvsd.solvers.certificate import certificate
 
 
