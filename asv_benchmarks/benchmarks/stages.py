@@ -22,8 +22,8 @@ HOOKS = {
     "set-up": ["nvsd.prepared:prepare"],
     "factorisations": [
         "nvsd.linalg:cholesky",
-        "nvsd.linalg:CholeskySystem._factorise",
-        "nvsd.linalg:DiagonalSystem.__init__",
+        "nvsd.linalg.systems:CholeskySystem._factorise",
+        "nvsd.linalg.systems:DiagonalSystem.__init__",
     ],
     "solves": [f"{kind.__module__}:{kind.__name__}.s1" for kind in SOLVED],
     "prox": ["nvsd.penalties.bound:BoundPenalty.prox"],

@@ -1,6 +1,7 @@
 """Linear algebra: systems for many κ, factors, and how long calls are cut into pieces."""
 
 from nvsd.linalg.factors import (
+    COLUMN_BY_COLUMN,
     LARGEST_THREADED,
     cholesky,
     cholesky_solve,
@@ -10,6 +11,7 @@ from nvsd.linalg.factors import (
     pivoted_cholesky,
     product,
     safe_threads,
+    symmetric_product,
     triangular_inverse,
 )
 from nvsd.linalg.in_pieces import eigen, eigenvalues, pieces
@@ -24,6 +26,7 @@ from nvsd.linalg.systems import (
 )
 
 __all__ = [
+    "COLUMN_BY_COLUMN",
     "KEPT_BYTES",
     "LARGEST_THREADED",
     "CholeskySystem",
@@ -43,5 +46,6 @@ __all__ = [
     "product",
     "safe_threads",
     "shifted_system",
+    "symmetric_product",
     "triangular_inverse",
 ]

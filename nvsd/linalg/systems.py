@@ -6,17 +6,25 @@ Vectors are rows, as in `nvsd.linalg.factors`.
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable
 from contextlib import suppress
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import lapack, solve_triangular
+from scipy.linalg import blas, lapack, solve_triangular
 
 from nvsd.linalg import in_pieces
-from nvsd.linalg.factors import cholesky, half_solve, product, triangular_inverse
+from nvsd.linalg.factors import (
+    COLUMN_BY_COLUMN,
+    cholesky,
+    half_solve,
+    product,
+    safe_threads,
+    triangular_inverse,
+)
 from nvsd.linalg.in_pieces import pack, unpack
-from nvsd.tolerances import JITTERS
+from nvsd.tolerances import JITTERS, TINY
 
 Array = NDArray[np.float64]
 
@@ -43,6 +51,10 @@ class ShiftedSystem(Protocol):
 
     def solve(self, kappa: Array, B: Array) -> Array:
         """Rows x_j with (M0 + κ_j M1) x_j = b_j."""
+        ...
+
+    def solve_roughly(self, kappa: Array, B: Array) -> Array:
+        """The same with errors of single precision, if that is faster."""
         ...
 
     def smallest_pivot(self, kappa: float) -> float:
@@ -95,25 +107,49 @@ class CholeskySystem:
         self._M0 = None if M0 is None else pack(M0)
         self.kappa_unit = _unit(M1, M0)
         self._keep = max(2, int(memory / (4 * M1.size)))
-        self._factors: OrderedDict[float, Array] = OrderedDict()
+        # Factors in single precision are kept by −κ; large orders do without them, for the memory.
+        self._factors: OrderedDict[float, Any] = OrderedDict()
+        self._rough = M0 is None and not self._large and len(M1) <= in_pieces.WHOLE
+        self._full = (M1 if M1.flags.c_contiguous else M1.T) if self._rough else M1[:0]
         self.n_factorisations = 0
 
     def solve(self, kappa: Array, B: Array) -> Array:
         """Rows x_j with (M0 + κ_j M1) x_j = b_j."""
-        values = np.unique(kappa)
-        if len(values) == 1:
-            return self._solve(float(values[0]), B)
-        X = np.empty_like(B)
-        for value in values:
-            rows = kappa == value
-            X[rows] = self._solve(float(value), B[rows])
-        return X
+        return _for_each(kappa, B, self._solve)
+
+    def solve_roughly(self, kappa: Array, B: Array) -> Array:
+        """The same by factors in single precision, if M0 is the identity."""
+        return _for_each(kappa, B, self._solve_roughly if self._rough else self._solve)
 
     def _solve(self, kappa: float, B: Array) -> Array:
         factor, X = self._factor(kappa), np.array(B, order="C")
         for rows in in_pieces.pieces(0, len(X), 2.0 * self._order**2):
             lapack.dpftrs(self._order, factor, X[rows].T, uplo="L", overwrite_b=1)
         return X
+
+    def _solve_roughly(self, kappa: float, B: Array) -> Array:
+        """The same in single precision, scaled so that it does not overflow."""
+        factor = self._kept(-kappa, self._factorise_roughly)
+        if factor is None:
+            return self._solve(kappa, B)
+        sizes = np.maximum(np.abs(B).max(axis=1, keepdims=True), TINY)
+        X = (B / sizes).astype(np.float32)
+        if len(X) <= COLUMN_BY_COLUMN:
+            for x in X:
+                half = blas.strsv(factor, x, lower=1, overwrite_x=1)
+                blas.strsv(factor, half, lower=1, trans=1, overwrite_x=1)
+        else:
+            X = lapack.spotrs(factor, X.T, lower=1, overwrite_b=1)[0].T
+        return np.asarray(X * sizes)
+
+    def _factorise_roughly(self, kappa: float) -> NDArray[np.float32] | None:
+        """A factor in single precision, None if rounding has made the matrix indefinite."""
+        M = np.empty(self._full.shape, dtype=np.float32, order="F")
+        np.multiply(self._full.T, -kappa, out=M, casting="same_kind")
+        M[np.diag_indices(self._order)] += np.float32(1.0)
+        with safe_threads(self._order):
+            factor, info = lapack.spotrf(M, lower=1, clean=0, overwrite_a=1)
+        return None if info else factor
 
     def smallest_pivot(self, kappa: float) -> float:
         """Smallest squared diagonal entry of the Cholesky factor."""
@@ -130,13 +166,17 @@ class CholeskySystem:
         return None if info else inverse
 
     def _factor(self, kappa: float) -> Array:
+        return np.asarray(self._kept(kappa, self._factorise))
+
+    def _kept(self, kappa: float, factorise: Callable[[float], Any]) -> Any:
         # Threads may share this: a thread keeps its factor even if another one drops it here.
+        known = kappa in self._factors
         factor = self._factors.pop(kappa, None)
         with suppress(KeyError):
             while len(self._factors) >= self._keep:
                 self._factors.popitem(last=False)
-        if factor is None:
-            factor = self._factorise(kappa)
+        if factor is None and not known:
+            factor = factorise(kappa)
             self.n_factorisations += 1
         self._factors[kappa] = factor
         return factor
@@ -155,6 +195,17 @@ class CholeskySystem:
             if in_pieces.factorise_packed(M, self._order) == 0:
                 return M
         raise np.linalg.LinAlgError("the matrix is not positive definite")
+
+
+def _for_each(kappa: Array, B: Array, solve: Callable[[float, Array], Array]) -> Array:
+    """Solve for all rows with the same κ at once."""
+    if (kappa == kappa[:1]).all():
+        return solve(float(kappa[0]), B)
+    X = np.empty_like(B)
+    for value in np.unique(kappa):
+        rows = kappa == value
+        X[rows] = solve(float(value), B[rows])
+    return X
 
 
 def packed_diagonal(p: int) -> NDArray[np.intp]:
@@ -190,6 +241,10 @@ class DiagonalSystem:
     def solve(self, kappa: Array, B: Array) -> Array:
         """Rows x_j with (M0 + κ_j M1) x_j = b_j."""
         return product(product(B, self._W) / (1.0 + kappa[:, None] * self._lambda), self._W.T)
+
+    def solve_roughly(self, kappa: Array, B: Array) -> Array:
+        """The same: small systems gain nothing."""
+        return self.solve(kappa, B)
 
     def inverse_factor(self, kappa: float) -> None:
         """None: it has no factors."""

@@ -150,8 +150,7 @@ class Representation(ABC):
     def curve_norms(self) -> Array:
         """Upper bounds of ‖H_aa‖₂, (d,): how much of a gap can go into the norm of ∂_a f.
 
-        H = Z A⁻¹ Zᵀ, and H_aa is its block of input a. They depend on nothing but the samples, the
-        kernel and ν, and are computed once.
+        H = Z A⁻¹ Zᵀ, and H_aa is its block of input a. They do not depend on y.
         """
 
     @property
@@ -165,10 +164,7 @@ class Representation(ABC):
 
     @property
     def curve_inverse_norms(self) -> Array:
-        """Upper bounds of ‖(H⁻¹)_aa‖₂, (d,); inf where H is not surely positive definite.
-
-        What cannot tell says inf: then no input is certified to be off.
-        """
+        """Upper bounds of ‖(H⁻¹)_aa‖₂, (d,); inf unless H is surely positive definite."""
         return np.full(self.shape[0], np.inf)
 
     def splitting(self) -> Splitting:
@@ -176,10 +172,7 @@ class Representation(ABC):
         raise NotImplementedError(f"representation {self.kind!r} has no splitting")
 
     def own_problem(self, center: bool) -> tuple[Problem, float] | None:
-        """The problem for a y that was summed with the rows, and the constant subtracted from y.
-
-        None if no y was summed.
-        """
+        """The problem for a y summed with the rows, if any, and the constant subtracted from y."""
         return None
 
 
@@ -242,15 +235,22 @@ class Problem(ABC):
     def s1(self, V: Array, kappa: Array) -> tuple[Array, Array]:
         """C and Zθ for the θ that minimises E(θ) + κ/2 ‖Zθ − v‖², for each row v of V."""
 
+    def s1_roughly(self, V: Array, kappa: Array) -> tuple[Array, Array]:
+        """`s1` with errors of single precision, if that is faster."""
+        return self.s1(V, kappa)
+
+    def refined(self, C: Array, Z: Array, kappa: Array) -> Array:
+        """C of `s1_roughly`, which gave Z for Zθ, with smaller errors."""
+        return C
+
     @abstractmethod
     def ridge(self) -> tuple[Array, Array]:
         """C and Zθ at τ = 0."""
 
     def flat(self) -> tuple[Array, Array, Array]:
-        """C, Zθ and the multiplier u at the minimum subject to Zθ = 0.
+        """C, Zθ and the multiplier u of least norm at the minimum subject to Zθ = 0.
 
-        By the method of multipliers, with κ so large that three rounds suffice. u is the one of
-        least norm.
+        By the method of multipliers, with κ so large that three rounds suffice.
         """
         u = np.zeros((1, *self.shape))
         for size, rounds in FLAT_ROUNDS:
@@ -279,6 +279,10 @@ class Problem(ABC):
     def half_distance(self, C: Array, U: Array) -> Array:
         """½‖θ − θ(u)‖²_A, the first term of the duality gap."""
 
+    def compared(self, C: Array, U: Array) -> tuple[Array, Array]:
+        """`derivatives` and `half_distance`, all that a certificate needs."""
+        return self.derivatives(C), self.half_distance(C, U)
+
     @abstractmethod
     def solution(self, C: Array, U: Array) -> Solution:
         """All that the result reports for each θ.
@@ -290,8 +294,7 @@ class Problem(ABC):
     def measured(self, f: Array, norm: Array, coefficients: dict[str, Array]) -> Solution:
         """The same for values f at the samples (k, n) and ‖f‖² of the coefficients."""
         assert self.y is not None
-        loss = self.representation.loss.of_residuals(self.y - f)
-        return Solution(loss, norm, f, coefficients)
+        return Solution(self.representation.loss.of_residuals(self.y - f), norm, f, coefficients)
 
     def returned(self, C: Array, found: Solution) -> Back:
         """What the coefficients say, where they are those of features."""

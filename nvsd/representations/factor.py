@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from nvsd.kernels import Kernel, blocks
-from nvsd.linalg import pivoted_cholesky, product
+from nvsd.linalg import gram, pivoted_cholesky, product
 from nvsd.representations.base import Representation
-from nvsd.representations.feature_space import FeatureSpace, FeatureSplitting
+from nvsd.representations.feature_space import FeatureSpace
+from nvsd.representations.feature_splitting import FeatureSplitting
 from nvsd.representations.maps import DenseMap
 from nvsd.representations.request import Cost, Request
 from nvsd.representations.splitting import Splitting
@@ -38,7 +39,7 @@ class FactorSpace(FeatureSpace):
         self._corner = R[self._pivots]
         self.Phi = np.ascontiguousarray(R[:n])
         Z = DenseMap(R[n:] / np.sqrt(n), d)
-        super().__init__(request, self.Phi.T @ self.Phi, n, Z)
+        super().__init__(request, gram(self.Phi.T), n, Z, self.Phi)
 
     @classmethod
     def refusal(cls, request: Request) -> str | None:

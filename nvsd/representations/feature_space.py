@@ -15,21 +15,28 @@ from numpy.typing import NDArray
 
 from nvsd.data.checks import refuse_rounding
 from nvsd.data.sums import Basis, Moments
-from nvsd.linalg import cholesky, cholesky_solve, gram, half_solve, product, shifted_system
+from nvsd.linalg import cholesky, gram, half_solve, shifted_system
 from nvsd.representations.base import Problem, Representation
 from nvsd.representations.curvature import (
     inverse_block_norms,
-    inverse_of,
-    largest_eigenvalue,
     row_sum_norm,
 )
 from nvsd.representations.maps import DerivativeMap
+from nvsd.representations.quadratic import (
+    DenseQuadratic,
+    Quadratic,
+    SampleQuadratic,
+    rounding_of_inverse,
+)
 from nvsd.representations.request import Request
 from nvsd.representations.returned import Back, Solution
-from nvsd.representations.splitting import Image, Splitting
-from nvsd.tolerances import EPS, LARGEST_ROUNDING, MEAN_ROUNDING, ROUNDED_SUMS, SINGULAR, TINY
+from nvsd.tolerances import EPS, LARGEST_ROUNDING, MEAN_ROUNDING, ROUNDED_SUMS, SINGULAR
 
 Array = NDArray[np.float64]
+
+# Features for each sample, from which on A is inverted by way of the samples: then the products
+# with Φ cost less than those with A.
+FEW_SAMPLES = 2
 
 
 def _is_regular(A: Array, factor: Array) -> bool:
@@ -45,11 +52,13 @@ class FeatureSpace(Representation):
     request : Request
         Only ν, the loss and s1 are read here.
     gram : (r, r) array
-        ΦᵀΦ.
+        ΦᵀΦ; it is overwritten.
     n : int
         Number of samples in the sum.
     Z : DerivativeMap
         From θ to the derivatives.
+    Phi : (n, r) array, optional
+        The features, if they were kept.
 
     Attributes
     ----------
@@ -68,21 +77,34 @@ class FeatureSpace(Representation):
 
     omitted: float = 0.0
 
-    def __init__(self, request: Request, gram: Array, n: int, Z: DerivativeMap) -> None:
+    def __init__(
+        self, request: Request, gram: Array, n: int, Z: DerivativeMap, Phi: Array | None = None
+    ) -> None:
         self.n, self.nu, self.loss, self.Z, self.shape = n, request.nu, request.parabola, Z, Z.shape
-        self.A = gram * (self.loss.curvature / n)
+        largest = float(gram.diagonal().max()) / n
+        gram *= self.loss.curvature / n
+        self.A = gram
         self.A[np.diag_indices(len(self.A))] += 2.0 * self.nu
-        self.A_factor = self._factorised(float(gram.diagonal().max()) / n)
+        self.quadratic = self._quadratic(Phi, largest)
         self.system = shifted_system(Z.gram(), self.A, method=request.s1)
 
+    def _quadratic(self, Phi: Array | None, largest: float) -> Quadratic:
+        """A and its inverse; largest is roughly the kernel's largest value."""
+        if not np.isfinite(largest):
+            refuse_rounding(self.nu, largest)
+        few = Phi is not None and FEW_SAMPLES * len(Phi) <= len(self.A)
+        if Phi is not None and few and self.nu > 0:
+            if 2.0 * self.nu <= SINGULAR * self.A.diagonal().max():
+                refuse_rounding(self.nu, largest)
+            return SampleQuadratic(Phi, self.nu, self.loss.shift(self.n, self.nu))
+        return DenseQuadratic(self.A, self._factorised(largest), self.nu)
+
     def _factorised(self, largest: float) -> Array:
-        """The Cholesky factor of A; largest is roughly the kernel's largest value.
+        """The Cholesky factor of A.
 
         If ΦᵀΦ itself is well conditioned, any ν is allowed. Otherwise ν must be above the rounding
         errors.
         """
-        if not np.isfinite(largest):
-            refuse_rounding(self.nu, largest)
         if self.nu > 0:
             factor = cholesky(self.A.copy())
             if np.min(factor.diagonal() ** 2) <= SINGULAR * self.A.diagonal().max():
@@ -123,25 +145,17 @@ class FeatureSpace(Representation):
     @cached_property
     def curve_norms(self) -> Array:
         """From Z_a A⁻¹ Z_aᵀ."""
-        inverse = inverse_of(self.A_factor)
-        found = [largest_eigenvalue(each) for each in self.Z.sandwiches(inverse)]
-        rounding = self._rounding(float(np.trace(inverse)))
-        return np.asarray(found) * (1.0 + rounding) + self.omitted
-
-    def _rounding(self, inverse_trace: float) -> float:
-        """Of A⁻¹, relative to it: rounding errors of A beside its least eigenvalue."""
-        largest = row_sum_norm(self.A) * min(inverse_trace, 0.5 / max(self.nu, TINY))
-        return ROUNDED_SUMS * EPS * (len(self.A) + largest)
+        return self.quadratic.curve_norms(self.Z) + self.omitted
 
     @cached_property
     def curve_inverse_norms(self) -> Array:
         """From a Cholesky factor of H, if its order is at most r: else it is singular."""
         d, rows = self.shape
         p = d * rows
-        rounding = self._rounding(np.inf)
+        rounding = rounding_of_inverse(self.A, self.nu, np.inf)
         if p > len(self.A) or rounding > LARGEST_ROUNDING:
             return np.full(d, np.inf)
-        E = half_solve(self.A_factor, self.Z.adjoint(np.eye(p).reshape(p, d, rows)))
+        E = half_solve(cholesky(self.A.copy()), self.Z.adjoint(np.eye(p).reshape(p, d, rows)))
         H = gram(E)
         error = ROUNDED_SUMS * EPS * len(self.A) * row_sum_norm(H) + self.omitted
         return inverse_block_norms(H, d, error) / (1.0 - rounding)
@@ -165,7 +179,7 @@ class FeatureSpace(Representation):
         """A lower bound of the least eigenvalue of A."""
         if 2.0 * self.nu > SINGULAR * float(np.trace(self.A)):
             return 2.0 * self.nu
-        return 1.0 / float(np.trace(inverse_of(self.A_factor)))
+        return 1.0 / self.quadratic.inverse_trace()
 
 
 class SummedSpace(FeatureSpace):
@@ -236,7 +250,7 @@ class FeatureProblem(Problem):
 
     def ridge(self) -> tuple[Array, Array]:
         """θ = A⁻¹b."""
-        theta = cholesky_solve(self.representation.A_factor, self.b[None])
+        theta = self.representation.quadratic.solve(self.b[None])
         return theta, self.derivatives(theta)
 
     def derivatives(self, C: Array) -> Array:
@@ -246,8 +260,7 @@ class FeatureProblem(Problem):
     def half_distance(self, C: Array, U: Array) -> Array:
         """½ rᵀA⁻¹r with r = Aθ − b + Zᵀu."""
         rep = self.representation
-        step = half_solve(rep.A_factor, product(C, rep.A) - self.b + rep.Z.adjoint(U))
-        return np.asarray(0.5 * np.einsum("kp,kp->k", step, step))
+        return rep.quadratic.half_square(rep.quadratic.times(C) - self.b + rep.Z.adjoint(U))
 
     def solution(self, C: Array, U: Array) -> Solution:
         """The loss from the residuals, or from the sums over the rows, and ‖θ‖²."""
@@ -255,7 +268,7 @@ class FeatureProblem(Problem):
         norm = np.einsum("kp,kp->k", C, C)
         fitted = rep.evaluate(C)
         if fitted is None or self.y is None:
-            curvature = 0.5 * np.einsum("kp,kp->k", product(C, rep.A), C) - rep.nu * norm
+            curvature = 0.5 * np.einsum("kp,kp->k", rep.quadratic.times(C), C) - rep.nu * norm
             loss = np.maximum(self.scale - C @ self.b + curvature, 0.0)
             return Solution(loss, norm, fitted, rep.represent(C, None, U))
         residual = self.y - fitted
@@ -265,45 +278,3 @@ class FeatureProblem(Problem):
     def returned(self, C: Array, found: Solution) -> Back:
         """As the representation knows."""
         return self.representation.returned(C, found)
-
-
-class FeatureSplitting(Splitting):
-    """C is θ."""
-
-    def __init__(self, representation: FeatureSpace, Phi: Array) -> None:
-        self.rep, self.Phi = representation, Phi
-        self.kappa = representation.loss.curvature / representation.n
-
-    def s1(self, T: Array, V: Array, kappa: Array) -> Image:
-        """(A + κB)θ = (c/n)Φᵀt + κZᵀv."""
-        rep = self.rep
-        right = self.kappa * product(T, self.Phi) + kappa[:, None] * rep.Z.adjoint(V)
-        return self.image(rep.system.solve(kappa, right))
-
-    def ridge(self, T: Array) -> Image:
-        """Aθ = (c/n)Φᵀt."""
-        return self.image(cholesky_solve(self.rep.A_factor, self.kappa * product(T, self.Phi)))
-
-    def image(self, C: Array) -> Image:
-        """Φθ and Zθ."""
-        return Image(C, product(C, self.Phi.T), self.rep.Z.forward(C))
-
-    def match(self, v: Array, u: Array) -> Array:
-        """−(Φᵀv + Zᵀu)/(2ν)."""
-        return (product(v, self.Phi) + self.rep.Z.adjoint(u)) / (-2.0 * self.rep.nu)
-
-    def square_norm(self, C: Array) -> Array:
-        """The sum of squares."""
-        return np.asarray(np.einsum("kp,kp->k", C, C))
-
-    @cached_property
-    def curve_norms(self) -> Array:
-        """From Z_a Z_aᵀ."""
-        plain = np.eye(len(self.rep.A)) / (2.0 * self.rep.nu)
-        found = [largest_eigenvalue(each) for each in self.rep.Z.sandwiches(plain)]
-        return np.asarray(found) + self.rep.omitted
-
-    def coefficients(self, C: Array, v: Array, u: Array) -> dict[str, Array]:
-        """As for a quadratic loss, whose residuals would be shift times α."""
-        shift = self.rep.loss.shift(self.rep.n, self.rep.nu)
-        return self.rep.represent(C, v * (-shift / (2.0 * self.rep.nu)), u)

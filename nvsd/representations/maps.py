@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from nvsd.linalg import product
+from nvsd.linalg import gram, product
 from nvsd.representations.monomials import Monomials
 
 Array = NDArray[np.float64]
@@ -35,6 +35,10 @@ class DerivativeMap(Protocol):
         """Z_a M Z_aᵀ for each input a; M is (r, r)."""
         ...
 
+    def against(self, Phi: Array) -> Iterator[tuple[Array, Array]]:
+        """Z_aZ_aᵀ and Z_aΦᵀ for each input a; Phi is (n, r)."""
+        ...
+
 
 class DenseMap:
     """Z as an array (d*rows, r)."""
@@ -58,6 +62,11 @@ class DenseMap:
         """Z_a M Z_aᵀ for each input a."""
         for Z in self._Z.reshape(*self.shape, -1):
             yield product(product(Z, M), Z.T)
+
+    def against(self, Phi: Array) -> Iterator[tuple[Array, Array]]:
+        """Z_aZ_aᵀ and Z_aΦᵀ for each input a."""
+        for Z in self._Z.reshape(*self.shape, -1):
+            yield gram(Z), product(Z, Phi.T)
 
 
 class MonomialMap:
@@ -98,3 +107,12 @@ class MonomialMap:
         for column, value in zip(columns, values, strict=True):
             picked = np.outer(value, value) * M[np.ix_(column, column)]
             yield product(product(self._Psi, picked), self._Psi.T)
+
+    def against(self, Phi: Array) -> Iterator[tuple[Array, Array]]:
+        """ΨT_aT_aᵀΨᵀ and ΨT_aΦᵀ for each input a; T_a only picks features and scales them."""
+        (d, _), q = self.shape, self._Psi.shape[1]
+        columns = self._T.indices.reshape(d, q)
+        values = self._T.data.reshape(d, q)
+        for column, value in zip(columns, values, strict=True):
+            Z = self._Psi * value
+            yield gram(Z), product(Z, np.ascontiguousarray(Phi[:, column].T))

@@ -134,9 +134,11 @@ class MatrixFreeProblem(DerivativeProblem):
 
     def s1(self, V: Array, kappa: Array) -> tuple[Array, Array]:
         """z = v + (I + κH)⁻¹(h − v), and u = κ(z − v)."""
-        v = V.reshape(len(V), -1)
-        x = self._system.solve(kappa, self.h - v)
-        return kappa[:, None] * x, (v + x).reshape(V.shape)
+        return self._s1(V, kappa, self._system.solve)
+
+    def s1_roughly(self, V: Array, kappa: Array) -> tuple[Array, Array]:
+        """The same."""
+        return self.s1(V, kappa)
 
 
 class ConjugateGradients:
@@ -169,6 +171,10 @@ class ConjugateGradients:
             V = R + _ratio(square, before)[:, None] * V
         self._last = X
         return X
+
+    def solve_roughly(self, kappa: Array, B: Array) -> Array:
+        """The same: every solution starts from the last one."""
+        return self.solve(kappa, B)
 
     def smallest_pivot(self, kappa: float) -> float:
         """Raise an error: conjugate gradients factorise nothing."""

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from nvsd.data.sums import Moments
 from nvsd.kernels import Kernel
-from nvsd.linalg import product
+from nvsd.linalg import gram, product
 from nvsd.representations.base import Representation
-from nvsd.representations.feature_space import FeatureSpace, FeatureSplitting, SummedSpace
+from nvsd.representations.feature_space import FeatureSpace, SummedSpace
+from nvsd.representations.feature_splitting import FeatureSplitting
 from nvsd.representations.maps import MonomialMap
 from nvsd.representations.monomials import Monomials, n_monomials
 from nvsd.representations.request import VECTORS, Cost, Request
@@ -99,7 +100,7 @@ class MonomialSpace(Monomial, FeatureSpace):
         if n > monomials.q and request.curvature is None:
             Psi = np.asarray(np.linalg.qr(Psi, mode="r"), dtype=float)
         Z = MonomialMap(Psi / np.sqrt(n), monomials)
-        super().__init__(request, self.Phi.T @ self.Phi, n, Z)
+        super().__init__(request, gram(self.Phi.T), n, Z, self.Phi)
 
     def splitting(self) -> Splitting:
         """With θ."""

@@ -40,9 +40,9 @@ class State:
     multiplier, u : (k, d, rows) arrays
         θ = θ(multiplier), and the feasible dual point.
     gap : (k,) array
-        The duality gap where it was computed; elsewhere a lower bound of it, or inf.
-    wait_until : (k,) array
-        The iteration before which the gap need not be computed.
+        The duality gap where it was computed; elsewhere an estimate above tol.
+    curve : (k,) array
+        ½‖θ − θ(u)‖²_A over ‖multiplier − u‖², where the gap was last computed.
     history : Anderson
         The history of w.
     """
@@ -58,7 +58,7 @@ class State:
     multiplier: Array
     u: Array
     gap: Array
-    wait_until: Array
+    curve: Array
     history: Anderson
 
     @classmethod

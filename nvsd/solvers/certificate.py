@@ -18,5 +18,12 @@ def certificate(problem: Problem, penalty: BoundPenalty, tau: Array, C: Array, u
 
     No term is negative. Where S2 takes the loss too, it adds one of its own: `nvsd.solvers.split`.
     """
-    of_terms = problem.fenchel_gap(penalty, tau, problem.derivatives(C), u)
-    return np.asarray(of_terms + problem.half_distance(C, u))
+    return certificate_terms(problem, penalty, tau, C, u)[0]
+
+
+def certificate_terms(
+    problem: Problem, penalty: BoundPenalty, tau: Array, C: Array, u: Array
+) -> tuple[Array, Array]:
+    """The gap, and the first of its terms."""
+    z, half = problem.compared(C, u)
+    return problem.fenchel_gap(penalty, tau, z, u) + half, half

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nvsd.linalg import (
+    COLUMN_BY_COLUMN,
     CholeskySystem,
     DiagonalSystem,
     cholesky,
@@ -21,6 +22,7 @@ from nvsd.linalg import (
     packed_diagonal,
     product,
     shifted_system,
+    symmetric_product,
 )
 from nvsd.linalg.in_pieces import pack
 from nvsd.machine import available_memory
@@ -225,3 +227,39 @@ print("alive")
         [sys.executable, "-c", code], env=os.environ | threads, capture_output=True, text=True
     )
     assert (ran.returncode, ran.stdout.strip()) == (0, "alive"), ran.stderr[-500:]
+
+
+@pytest.mark.parametrize("rows", [0, 1, COLUMN_BY_COLUMN, COLUMN_BY_COLUMN + 1])
+def test_products_with_a_symmetric_matrix_are_those_of_numpy(rows: int, rng) -> None:
+    A, M = rng.standard_normal((rows, 7)), spd(7, 3)
+    for matrix in (M, np.asfortranarray(M)):
+        np.testing.assert_allclose(symmetric_product(A, matrix), A @ M, rtol=1e-14, atol=1e-14)
+
+
+@pytest.mark.parametrize("rows", [1, COLUMN_BY_COLUMN, COLUMN_BY_COLUMN + 3])
+@pytest.mark.parametrize("size", [1e-150, 1.0, 1e150])
+@pytest.mark.parametrize("identity", [True, False])
+@pytest.mark.parametrize("method", METHODS)
+def test_rough_solutions_have_errors_of_single_precision(
+    method: str, identity: bool, size: float, rows: int, rng
+) -> None:
+    p = 30
+    M1, M0 = spd(p, 4), None if identity else spd(p, 5)
+    kappa, B = np.full(rows, 20.0), size * rng.standard_normal((rows, p))
+    kappa[-1] = 0.5
+    B[0] *= 1e-3
+    kept, system = B.copy(), shifted_system(M1, M0, method=method)
+    rough, exact = system.solve_roughly(kappa, B), system.solve(kappa, B)
+    error = np.linalg.norm(rough - exact, axis=1) / np.linalg.norm(exact, axis=1)
+    assert (error <= 1e-5).all()
+    assert np.isfinite(rough).all()
+    np.testing.assert_array_equal(B, kept)
+    if method == "cholesky" and identity:
+        assert (error > 1e-10).any()  # it is another factor
+    np.testing.assert_array_equal(system.solve_roughly(kappa, np.zeros_like(B)), 0.0)
+
+
+def test_a_rough_solution_is_exact_where_single_precision_has_no_factor(rng) -> None:
+    system = CholeskySystem(-np.eye(5))
+    kappa, B = np.array([1.0 - 1e-9]), rng.standard_normal((1, 5))
+    np.testing.assert_array_equal(system.solve_roughly(kappa, B), system.solve(kappa, B))

@@ -218,3 +218,27 @@ def test_the_cheapest_representation_is_taken_and_can_be_forced(rng) -> None:
 def test_orders(given: dict, order: int) -> None:
     X, _ = sample(10, 20 if isinstance(given["kernel"], Polynomial) else N, D)
     assert nvsd.prepare(X, **given).representation.size() == order
+
+
+@every_problem
+def test_what_a_certificate_compares_is_the_derivatives_and_the_distance(
+    kernel, kind, special, nu
+) -> None:
+    problem, _ = build(kernel, kind, special, nu)
+    V, kappa = directions(problem, 4), np.full(2, problem.representation.system.kappa_unit)
+    C, _ = problem.s1(V[:2], kappa)
+    z, half = problem.compared(C, V[2:])
+    assert_close(z, problem.derivatives(C))
+    assert_close(half, problem.half_distance(C, V[2:]))
+
+
+@every_problem
+def test_a_refined_rough_s1_is_nearer_to_the_exact_one(kernel, kind, special, nu) -> None:
+    problem, _ = build(kernel, kind, special, nu)
+    V, kappa = directions(problem, 2), np.full(2, 10.0 * problem.representation.system.kappa_unit)
+    C, z = problem.s1_roughly(V, kappa)
+    exact, exact_z = problem.s1(V, kappa)
+    np.testing.assert_allclose(z, exact_z, rtol=0, atol=1e-4 * np.abs(exact_z).max())
+    before = np.abs(C - exact).max()
+    after = np.abs(problem.refined(C, z, kappa) - exact).max()
+    assert after <= 1e-2 * before + 1e-10 * np.abs(exact).max()

@@ -19,8 +19,9 @@ from path_problems import Case, Truth, dense_parts, sample
 from reliability_record import Record, recorder
 
 import nvsd
-from nvsd import ConvergenceWarning, linalg, solved
+from nvsd import ConvergenceWarning, solved
 from nvsd.kernels import Gaussian, Kernel, Polynomial
+from nvsd.linalg import CholeskySystem, DiagonalSystem
 from nvsd.penalties import BoundPenalty, ElasticNet, GroupLasso, Lasso, Penalty
 from nvsd.representations.derivative import DerivativeProblem
 from nvsd.representations.feature_space import FeatureProblem
@@ -89,12 +90,18 @@ def noise(array: np.ndarray, size: float) -> np.ndarray:
 
 
 def systems(name: str, how: Callable[..., Mutation], change: Callable) -> Mutation:
-    kinds = (linalg.DiagonalSystem, linalg.CholeskySystem, ConjugateGradients)
-    return both(*(how(kind, name, change) for kind in kinds))
+    kinds = (DiagonalSystem, CholeskySystem, ConjugateGradients)
+    roughly = how(CholeskySystem, f"{name}_roughly", change)
+    return both(roughly, *(how(kind, name, change) for kind in kinds))
 
 
 def problems(name: str, how: Callable[..., Mutation], change: Callable) -> Mutation:
     return both(*(how(kind, name, change) for kind in (DerivativeProblem, FeatureProblem)))
+
+
+def first_steps(how: Callable[..., Mutation], change: Callable) -> Mutation:
+    """Change S1, and where it is another, the rough one too."""
+    return both(problems("s1", how, change), how(DerivativeProblem, "s1_roughly", change))
 
 
 def stop_at_once(patch: pytest.MonkeyPatch) -> None:
@@ -110,11 +117,11 @@ def _claim(state: State) -> np.ndarray:
 
 MUTATIONS: dict[str, Mutation] = {
     "stops at once": stop_at_once,
-    "S1 with 1.3 kappa": problems("s1", before, lambda V, kappa: (V, 1.3 * kappa)),
-    "S1 with kappa squared": problems("s1", before, lambda V, kappa: (V, kappa**2)),
-    "S1 with another v": problems("s1", before, lambda V, kappa: (noise(V, 0.1), kappa)),
-    "S1's theta is off": problems("s1", after, lambda r: (noise(r[0], 0.01), r[1])),
-    "S1's derivatives are off": problems("s1", after, lambda r: (r[0], noise(r[1], 0.01))),
+    "S1 with 1.3 kappa": first_steps(before, lambda V, kappa: (V, 1.3 * kappa)),
+    "S1 with kappa squared": first_steps(before, lambda V, kappa: (V, kappa**2)),
+    "S1 with another v": first_steps(before, lambda V, kappa: (noise(V, 0.1), kappa)),
+    "S1's theta is off": first_steps(after, lambda r: (noise(r[0], 0.01), r[1])),
+    "S1's derivatives are off": first_steps(after, lambda r: (r[0], noise(r[1], 0.01))),
     "perturbed factor": systems("solve", after, lambda x: noise(x, 0.01)),
     "factor of another matrix": systems("solve", before, lambda kappa, B: (3.0 * kappa, B)),
     "transposed right-hand sides": systems("solve", before, lambda kappa, B: (kappa, B[:, ::-1])),

@@ -30,7 +30,7 @@ from nvsd.kernels import Gaussian, Kernel, Polynomial
 from nvsd.losses import Huber, Logistic, Loss, LossTerm, Quantile
 from nvsd.penalties import BoundPenalty, ElasticNet, Lasso, Penalty
 from nvsd.representations.derivative import DerivativeSplitting
-from nvsd.representations.feature_space import FeatureSplitting
+from nvsd.representations.feature_splitting import FeatureSplitting
 from nvsd.representations.splitting import Image
 from nvsd.solvers import is_certified, split
 from nvsd.solvers.anderson import Anderson

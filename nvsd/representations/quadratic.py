@@ -1,0 +1,128 @@
+"""A = 2νI + (c/n)ΦᵀΦ and its inverse, from a factor of A itself or from one of the samples' kernel.
+
+With fewer samples than features the second is much cheaper, by Woodbury's formula
+
+    2νA⁻¹ = I − ΦᵀPΦ,    P = (ΦΦᵀ + shift I)⁻¹,    shift = 2νn/c,
+
+and with 2ν rᵀA⁻¹r = min_a ‖r − Φᵀa‖² + shift‖a‖², where nothing cancels.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nvsd.linalg import cholesky, cholesky_solve, gram, half_solve, product
+from nvsd.representations.curvature import inverse_of, largest_eigenvalue, row_sum_norm
+from nvsd.representations.maps import DerivativeMap
+from nvsd.tolerances import EPS, ROUNDED_SUMS, TINY
+
+Array = NDArray[np.float64]
+
+
+class Quadratic(Protocol):
+    """What the certificate and kernel ridge need of A; points θ are rows."""
+
+    def times(self, theta: Array) -> Array:
+        """Aθ for each row θ."""
+        ...
+
+    def solve(self, R: Array) -> Array:
+        """A⁻¹r for each row r."""
+        ...
+
+    def half_square(self, R: Array) -> Array:
+        """½ rᵀA⁻¹r for each row r."""
+        ...
+
+    def inverse_trace(self) -> float:
+        """The trace of A⁻¹."""
+        ...
+
+    def curve_norms(self, Z: DerivativeMap) -> Array:
+        """Upper bounds of ‖Z_a A⁻¹ Z_aᵀ‖₂, (d,)."""
+        ...
+
+
+class DenseQuadratic:
+    """By the Cholesky factor of A."""
+
+    def __init__(self, A: Array, factor: Array, nu: float) -> None:
+        self.A, self.factor, self.nu = A, factor, nu
+
+    def times(self, theta: Array) -> Array:
+        """Aθ for each row θ."""
+        return product(theta, self.A)
+
+    def solve(self, R: Array) -> Array:
+        """A⁻¹r for each row r."""
+        return cholesky_solve(self.factor, R)
+
+    def half_square(self, R: Array) -> Array:
+        """½ rᵀA⁻¹r for each row r."""
+        step = half_solve(self.factor, R)
+        return np.asarray(0.5 * np.einsum("kp,kp->k", step, step))
+
+    def inverse_trace(self) -> float:
+        """The trace of A⁻¹."""
+        return float(np.trace(inverse_of(self.factor)))
+
+    def curve_norms(self, Z: DerivativeMap) -> Array:
+        """From Z_a A⁻¹ Z_aᵀ."""
+        inverse = inverse_of(self.factor)
+        found = [largest_eigenvalue(each) for each in Z.sandwiches(inverse)]
+        rounding = rounding_of_inverse(self.A, self.nu, float(np.trace(inverse)))
+        return np.asarray(found) * (1.0 + rounding)
+
+
+class SampleQuadratic:
+    """By the Cholesky factor of ΦΦᵀ + shift I; needs ν > 0."""
+
+    def __init__(self, Phi: Array, nu: float, shift: float) -> None:
+        self.Phi, self.nu, self.shift = Phi, nu, shift
+        K = gram(Phi)
+        self._rounding = ROUNDED_SUMS * EPS * (len(K) + row_sum_norm(K) / shift)
+        K[np.diag_indices(len(K))] += shift
+        self.P = cholesky(K)
+
+    def times(self, theta: Array) -> Array:
+        """Aθ for each row θ."""
+        scale = 2.0 * self.nu
+        return scale * theta + product((scale / self.shift) * product(theta, self.Phi.T), self.Phi)
+
+    def _matched(self, R: Array) -> tuple[Array, Array]:
+        """The best a for each row r, and r − Φᵀa."""
+        a = cholesky_solve(self.P, product(R, self.Phi.T))
+        return a, R - product(a, self.Phi)
+
+    def solve(self, R: Array) -> Array:
+        """A⁻¹r for each row r."""
+        return self._matched(R)[1] / (2.0 * self.nu)
+
+    def half_square(self, R: Array) -> Array:
+        """½ rᵀA⁻¹r for each row r."""
+        a, rest = self._matched(R)
+        square = np.einsum("kp,kp->k", rest, rest) + self.shift * np.einsum("ki,ki->k", a, a)
+        return np.asarray(square / (4.0 * self.nu))
+
+    def inverse_trace(self) -> float:
+        """The trace of A⁻¹."""
+        n, r = self.Phi.shape
+        trace = float(np.trace(inverse_of(self.P)))
+        return float((r - n + self.shift * trace) / (2.0 * self.nu))
+
+    def curve_norms(self, Z: DerivativeMap) -> Array:
+        """From (Z_aZ_aᵀ − Z_aΦᵀPΦZ_aᵀ)/(2ν); the errors are relative to the first term."""
+        found = []
+        for L, D in Z.against(self.Phi):
+            E = half_solve(self.P, D)
+            found.append(largest_eigenvalue(L - gram(E)) + self._rounding * row_sum_norm(L))
+        return np.asarray(found) / (2.0 * self.nu)
+
+
+def rounding_of_inverse(A: Array, nu: float, inverse_trace: float) -> float:
+    """Of A⁻¹, relative to it: rounding errors of A beside its least eigenvalue."""
+    largest = row_sum_norm(A) * min(inverse_trace, 0.5 / max(nu, TINY))
+    return ROUNDED_SUMS * EPS * (len(A) + largest)
