@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,7 +36,6 @@ from nvsd.selection.folds import (
     OfRows,
     Splits,
     check_cv_groups,
-    is_pairs,
     moved,
     own_order,
     refuse_of_blocks,
@@ -158,7 +158,7 @@ def judged_rows(
     inputs = Inputs(rows.features, np.zeros(d), np.ones(d), columns)
     held = _held_out(rows, inputs, validation, cv, seed, classes, groups)
     n = len(X)
-    if source is None and (isinstance(held, tuple) or is_pairs(cv)):
+    if source is None and (isinstance(held, tuple) or not is_number(cv, Integral)):
         # With given folds the order of the rows says nothing, so it must not decide anything.
         order = own_order(X, y, columns.inputs, seed)
         X, y = X[order], y[order]
