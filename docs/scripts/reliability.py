@@ -54,7 +54,7 @@ TRIED = """- **numerical stress**: repeated, collinear, constant and far samples
   the stored coefficients alone, in longer floating-point numbers.
 - **damaged files**: flipped bits, edited counts and coefficients, two writers, full disks.
 - **signals**: Ctrl-C in long calls and while the command starts, closed outputs.
-- **random frames**: tables of numbers, text, dates, missing and extreme values into every estimator,
+- **random frames**: numbers, text, dates, missing and extreme values into every estimator,
   with targets and weights of many kinds."""
 COUNTS = ("cases", "certified", "warned", "refused")
 
