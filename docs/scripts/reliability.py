@@ -27,11 +27,15 @@ CATEGORIES = {
     "invariances": (("test_invariances",), "wrong"),
     "mutated solvers": (("test_certificate_mutations",), "wrong"),
     "hostile files": (("test_fuzz",), "lost"),
-    "interrupted work": (("test_interruptions", "test_experiments_interrupted"), "lost"),
+    "interrupted work": (
+        ("test_interruptions", "test_experiments_interrupted", "test_kills"),
+        "lost",
+    ),
     "threads and processes": (("test_concurrency",), "wrong"),
     "what a path says": (("test_truth",), "wrong"),
     "damaged files": (("test_damage",), "lost"),
     "signals": (("test_signals",), "hangs"),
+    "random frames": (("test_frames",), "wrong"),
 }
 TRIED = """- **numerical stress**: repeated, collinear, constant and far samples; units from 1e-150
   to 1e150; n = 2, d = 1, d > n; widths from 1e-3 to 1e3 medians; degree 6; ν from 0 to 1e6; τ from
@@ -49,7 +53,9 @@ TRIED = """- **numerical stress**: repeated, collinear, constant and far samples
   (kernels, penalties, losses, representations, origins, τ from 0 to 1e9 τ_max), computed again from
   the stored coefficients alone, in longer floating-point numbers.
 - **damaged files**: flipped bits, edited counts and coefficients, two writers, full disks.
-- **signals**: Ctrl-C in long calls and while the command starts, closed outputs."""
+- **signals**: Ctrl-C in long calls and while the command starts, closed outputs.
+- **random frames**: numbers, text, dates, missing and extreme values into every estimator,
+  with targets and weights of many kinds."""
 COUNTS = ("cases", "certified", "warned", "refused")
 
 # Why some functions are not reached by a test, as far as coverage can see.

@@ -48,6 +48,8 @@ class Job:
     loss : Loss
         Of the fits, and on held-out data.
     class_weight : mapping, "balanced" or None
+    memory : float or None
+        Bytes that it may use; None means all that are free.
     """
 
     train: Data
@@ -62,6 +64,7 @@ class Job:
     settings: dict[str, Any]
     loss: Loss = SQUARED
     class_weight: Any = None
+    memory: float | None = None
 
     def on_fold(self, split: tuple[Any, Any], paths: Sequence[xr.Dataset]) -> Job:
         """The same on the rows of one fold, with the τ of the paths on all samples."""
@@ -98,8 +101,8 @@ class Outcome(NamedTuple):
     converged: NDArray[np.bool_]
 
 
-def run(job: Job, keep_paths: bool, threads: int | None, memory: float | None = None) -> Outcome:
-    """Fit all paths of a job and judge them, within the bytes that may be used."""
+def run(job: Job, keep_paths: bool, threads: int | None) -> Outcome:
+    """Fit all paths of a job and judge them."""
     with threadpool_limits(threads), warnings.catch_warnings():
         # A warning in another process would not be seen, so the caller looks at `converged`.
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -112,7 +115,7 @@ def run(job: Job, keep_paths: bool, threads: int | None, memory: float | None = 
             loss=job.loss,
             sample_weight=job.train.weights,
             class_weight=job.class_weight,
-            max_memory=memory,
+            max_memory=job.memory,
         )
         paths = [
             nvsd_path(prepared, penalty=penalty, progress=False, **grid, **job.settings)

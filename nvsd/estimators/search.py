@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from numbers import Integral
 from typing import Any
 
@@ -120,7 +121,8 @@ class PathSearch(PathEstimator):
         workers = min(effective_n_jobs(self.n_jobs), len(jobs))
         threads, share = (1, available_memory() / workers) if workers > 1 else (None, None)
         task = delayed(run)
-        return list(Parallel(self.n_jobs)(task(job, keep_paths, threads, share) for job in jobs))
+        jobs = [replace(job, memory=share) for job in jobs]
+        return list(Parallel(self.n_jobs)(task(job, keep_paths, threads) for job in jobs))
 
     def _warn_if_unfinished(self, outcomes: Sequence[Outcome]) -> None:
         unfinished = sum(int(np.sum(~outcome.converged)) for outcome in outcomes)

@@ -214,3 +214,18 @@ def test_by_default_the_refit_predicts_and_it_predicts_better():
     )
     np.testing.assert_array_equal(by_path.predict(fresh), by_path.predict_penalized(fresh))
     assert by_refit.score(fresh, target) > by_path.score(fresh, target)
+
+
+def test_workers_share_the_free_memory(data, monkeypatch) -> None:
+    seen = []
+    original = search.run
+
+    def spy(job, keep_paths, threads):
+        seen.append(job.memory)
+        return original(job, keep_paths, threads)
+
+    monkeypatch.setattr("nvsd.estimators.search.run", spy)
+    monkeypatch.setattr("nvsd.estimators.search.available_memory", lambda: 6e9)
+    with parallel_config(backend="threading"):
+        NVSDRegressorCV(**QUICK, n_jobs=2).fit(*data)
+    assert set(seen) == {None, 3e9}  # one path on all samples, then the folds two at a time
