@@ -29,6 +29,7 @@ LEVELS = (1, 2, 4)  # numbers of cosines whose scores compete
 COSINES_MANY, MANY = 2, 1500  # for pairs of more than MANY inputs: products take half of the time
 BLOCK = 512  # rows of the d x d score matrix held at a time
 PAIRS = 2**22  # scores of one block: with 10⁵ inputs one of BLOCK inputs would hear no Ctrl-C
+WIDE = 6000  # largest number of inputs whose pairs are scanned: those of the best main effects
 TOP = 64  # largest number of pairs, and of triples, that are kept
 TRIPLE_WORK = 3e10  # operations that a scan of triples may take: about half a second
 FLAT = 1e-3  # a cosine whose part orthogonal to earlier ones is smaller than this is rounding
@@ -102,6 +103,12 @@ def scan(C: Single, y: Array, residual: Array) -> Scan:
     """Scan y for main effects, and the residual of an additive fit for pairs and triples."""
     d = C.shape[2]
     main, best = scan_main(C, y), np.full(d, -np.inf)
+    if d > WIDE:
+        some = np.sort(np.argsort(-main, kind="stable")[:WIDE])
+        inner = scan(C[:, :, some], y, residual)
+        best[some] = inner.best
+        pairs = [(score, int(some[a]), int(some[b])) for score, a, b in inner.pairs]
+        return Scan(main, best, pairs, C[0], inner.r)
     r, inputs = _unit(residual), np.arange(d)
     if d < 2:
         return Scan(main, best, [], C[0], r)

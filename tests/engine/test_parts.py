@@ -191,6 +191,27 @@ def test_triples_of_noise_are_seldom_above_chance() -> None:
     assert sum(bool(scan(cosines(X), y, y).triples) for X, y in runs) <= 8
 
 
+def test_pairs_of_many_inputs_are_those_of_the_best_main_effects(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((200, 30))
+    y = X[:, 3] + X[:, 17] + 2 * X[:, 3] * X[:, 17] + 0.1 * rng.standard_normal(200)
+    C = cosines(X)
+    every = scan(C, y, y)
+    monkeypatch.setattr("nvsd.engine.scan.WIDE", 10)
+    some = scan(C, y, y)
+    np.testing.assert_array_equal(some.main, every.main)
+    kept = np.isfinite(some.best)
+    assert kept.sum() == 10
+    assert set(np.flatnonzero(kept)) == set(np.argsort(-every.main)[:10])
+    inside = [pair for pair in every.pairs if kept[pair[1]] and kept[pair[2]]]
+    found = {pair[1:]: pair[0] for pair in some.pairs}
+    for score, *two in inside:
+        assert found[tuple(two)] == pytest.approx(score, rel=1e-4)
+    assert some.pairs[0][1:] == (3, 17)
+
+
 def test_too_many_triples_are_not_scanned() -> None:
     rng = np.random.default_rng(0)
     X = rng.standard_normal((100, 1000))
