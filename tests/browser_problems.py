@@ -29,6 +29,8 @@ class Page:
 
     def __init__(self, driver: Any) -> None:
         self.driver = driver
+        # A browser without a window may start with its page out of focus: no focus events then.
+        driver.execute_cdp_cmd("Emulation.setFocusEmulationEnabled", {"enabled": True})
 
     def open(self, file: Path) -> Page:
         self.driver.get(file.as_uri())

@@ -40,6 +40,7 @@ START_RANGE = 1e8  # range of κ at the start, in units of the system
 # S1 in single precision: the smallest tol, and the largest number of iterations. Up to there its
 # errors, relative 1e-7, left the number of iterations on E1 and E3 unchanged.
 ROUGH_TOL, ROUGH_ITER = 1e-7, 100
+STEEPEST = 1e30  # largest ½‖e‖²_H over ‖e‖²: where S1 goes wrong, e may vanish and the gap not
 SUBGRADIENT_STEP = 1e-3  # share of the largest derivative norm of kernel ridge
 
 
@@ -159,7 +160,7 @@ class ADMM(Solver):
         rows = np.flatnonzero(gap <= self.limit)
         if len(rows):
             gap[rows], half = self._certify(state, rows)
-            state.curve[rows] = half / np.maximum(square[rows], TINY)
+            state.curve[rows] = half / np.maximum(square[rows], half / STEEPEST + TINY)
         self.rough &= iteration < ROUGH_ITER
         state.gap = gap
         return np.asarray(gap <= self.limit)

@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -164,7 +165,9 @@ def test_a_folder_of_another_user_is_refused_at_once(
 ) -> None:
     data, out = table(tmp_path), tmp_path / "out"
     out.mkdir(mode=0o755)
-    for place in (tmp_path, *list(tmp_path.parents)[:2]):
+    for place in (tmp_path, *tmp_path.parents):
+        if place == Path(tempfile.gettempdir()):
+            break
         place.chmod(place.stat().st_mode | 0o055)
     commands = {
         "path": ["-m", "nvsd", "path", str(data), "--target", "y", "--out", str(out / "p.nc")],
