@@ -27,7 +27,7 @@ NARROW = 64  # columns of a panel of which each needs the ones before, as in LAP
 
 
 def pieces(start: int, stop: int, flops: float) -> Iterator[slice]:
-    """Slices of start..stop, where one row takes so many flops."""
+    """Slices of start..stop, each of about FLOPS operations, if one row takes `flops`."""
     step = max(1, int(FLOPS / max(flops, 1.0)))
     for first in range(start, stop, step):
         yield slice(first, min(first + step, stop))
