@@ -70,13 +70,12 @@ REASONS = {
     (COMPETITORS, "XRFM.fit"): NEEDS_TORCH,
     (COMPETITORS, "_agop"): NEEDS_TORCH,
     (COMPETITORS, "_unit"): NEEDS_TORCH,
-    ("nvsd/experiments/runner.py", "Clock.learn"): "for the type checker: no caller has no record",
     ("nvsd/machine.py", "available_memory"): "operating systems that tell free memory otherwise",
     ("nvsd/results/schema.py", "library_version"): "the library used without being installed",
     ("nvsd/__main__.py", ""): IN_A_PROCESS,
-    ("nvsd/experiments/runner.py", "_work"): IN_A_PROCESS,
-    ("nvsd/experiments/runner.py", "_leave_with"): IN_A_PROCESS,
-    ("nvsd/experiments/runner.py", "_leave_with.watch"): IN_A_PROCESS,
+    ("nvsd/experiments/running.py", "_work"): IN_A_PROCESS,
+    ("nvsd/experiments/running.py", "_leave_with"): IN_A_PROCESS,
+    ("nvsd/experiments/running.py", "_leave_with.watch"): IN_A_PROCESS,
 }
 
 INTRODUCTION = """`make reliability` runs the tests that try to break the library and writes this

@@ -14,7 +14,7 @@ from nvsd.cli._usage import UsageError
 from nvsd.experiments import EXPERIMENTS, METHODS, TABLES, Task, collect, report, save_results
 from nvsd.experiments import run as run_tasks
 from nvsd.experiments.rendering import to_markdown
-from nvsd.experiments.runner import records_in, restore, tasks_of
+from nvsd.experiments.tasks import records_in, restore, tasks_of
 from nvsd.files import write_figure, write_text
 from nvsd.machine import locked
 

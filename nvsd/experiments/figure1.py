@@ -11,8 +11,8 @@ import xarray as xr
 
 from nvsd.experiments.methods import METHODS, OURS_GROUPS
 from nvsd.experiments.protocol import EXPERIMENTS
-from nvsd.experiments.runner import Task
 from nvsd.experiments.store import read
+from nvsd.experiments.tasks import Task
 from nvsd.results.schema import FIGURE, text
 
 N, REPLICATION = 110, 16  # the paper shows "the 17th replication"

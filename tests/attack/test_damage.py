@@ -17,8 +17,8 @@ from file_problems import check_sentence
 
 import nvsd
 from nvsd.experiments import Task, collect
-from nvsd.experiments.runner import records_in
 from nvsd.experiments.store import read, write
+from nvsd.experiments.tasks import records_in
 from nvsd.files import read_path, write_dataset
 from nvsd.kernels import Gaussian, Linear
 from nvsd.machine import locked

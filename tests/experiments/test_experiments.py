@@ -28,7 +28,7 @@ from nvsd.experiments import (
     load_results,
     report,
     run,
-    runner,
+    running,
     save_results,
     tasks_of,
 )
@@ -51,9 +51,9 @@ from nvsd.experiments.methods.spam import Basis
 from nvsd.experiments.pilot import Choice, compare_settings, frequency_groups
 from nvsd.experiments.protocol import PILOT, Split
 from nvsd.experiments.rendering import to_markdown
-from nvsd.experiments.runner import records_in, restore
 from nvsd.experiments.store import selection_error
 from nvsd.experiments.tables import LEVEL, signed_rank
+from nvsd.experiments.tasks import records_in, restore
 from nvsd.kernels import Gaussian, Kernel, Matern52, Polynomial
 from nvsd.path import nvsd_path
 from nvsd.penalties import Lasso
@@ -420,9 +420,9 @@ def test_what_cannot_be_read_or_has_other_settings_is_done_again(
 def test_a_worker_that_joblib_replaces_is_nothing_to_worry_about(tmp_path, monkeypatch) -> None:
     def records(todo, *_):
         warnings.warn("A worker stopped while some jobs were given to the executor.", stacklevel=1)
-        return map(compute, todo)
+        return [(task, compute(task)) for task in todo]
 
-    monkeypatch.setattr(runner, "_records", records)
+    monkeypatch.setattr(running, "_records", records)
     assert run(tasks_of([("E1", 30)], ["mean"], [0]), tmp_path, progress=False) == 1
 
 
