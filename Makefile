@@ -24,9 +24,12 @@ BENCH_SMALLEST := ^(kernels|representations|solver|paths[.]Path|losses|after|sel
 
 SHORT := tests/penalties tests/losses tests/data
 
-# What the library needs to run and plot, and then everything.
+# What the library needs to run and plot, what a short test needs beside it, and everything.
 READY := $(VENV)/.ready
+TRIED := $(VENV)/.tried
 STAMP := $(VENV)/.complete
+# Modules are compiled when they are first imported: most of what is installed never is.
+INSTALL := $(PIP) install -qq --no-compile
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -46,15 +49,21 @@ $(READY): pyproject.toml constraints.txt
 	@echo 'building $(VENV)'
 	@test -e $@ || $(PYTHON) -m venv --clear $(VENV)
 	@rm -f $@
-	$(PIP) install -qq --no-deps \
+	$(INSTALL) --no-deps \
 		$$(grep -E '^(hatchling|editables|setuptools|packaging|pathspec|pluggy|trove-classifiers)==' constraints.txt)
-	$(PIP) install -qq --no-build-isolation -c constraints.txt -e '.[plot]'
+	$(INSTALL) --no-build-isolation -c constraints.txt -e '.[plot]'
+	@touch $@
+
+$(TRIED): $(READY)
+	@rm -f $@
+	$(INSTALL) --no-build-isolation -c constraints.txt -e '.[plot,reference,dask]' \
+		pytest pytest-xdist hypothesis pyarrow polars
 	@touch $@
 
 $(STAMP): $(READY)
 	@echo 'adding what tests, documentation and benchmarks need: a minute or two'
 	@rm -f $@
-	$(PIP) install -qq --no-deps --no-build-isolation -r constraints.txt
+	$(INSTALL) --no-deps --no-build-isolation -r constraints.txt
 	@touch $@
 
 venv: $(STAMP)  ## build .venv (PYTHON=python3.12 chooses the interpreter)
@@ -66,7 +75,7 @@ test: $(STAMP)  ## all quick tests
 	$(PYTEST) -m "not slow"
 
 # Kernels, penalties, losses and the command line: what a new interpreter breaks first.
-test-short: $(STAMP)  ## a minute of tests, for another interpreter (PYTHON=python3.13 VENV=.venv-3.13)
+test-short: $(TRIED)  ## a minute of tests, for another interpreter (PYTHON=python3.13 VENV=.venv-3.13)
 	$(PYTEST) -m "not slow" $(SHORT)
 
 test-slow: $(STAMP)  ## only the slow tests
