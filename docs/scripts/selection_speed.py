@@ -117,7 +117,10 @@ def page() -> str:
     facts = "; ".join(f"{key}: {value}" for key, value in made.items())
 
     def seconds(case: tuple[Any, ...]) -> str:
-        return f"{known[case]['seconds']:.3g} s" if case in known else "–"
+        if case not in known:
+            return "–"
+        value = known[case]["seconds"]
+        return f"{value:.3g} s" if value < 1000 else f"{value:.0f} s"
 
     sizes = [*SMALL, *LARGE]
     beside = [
