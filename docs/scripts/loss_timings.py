@@ -67,7 +67,8 @@ def measure() -> None:
     (RESULTS / "environment.json").write_text(json.dumps(where, indent=1) + "\n")
     known = stored()
     growth, one_tau = losses.LossQuality(), full_losses.OneTauOfLosses()
-    cases = [("growth", *c) for c in product(losses.LOSSES, ["E1", "E3"], SIZES)]
+    cases = [("one", *c) for c in product(*one_tau.params)]
+    cases += [("growth", *c) for c in product(losses.LOSSES, ["E1", "E3"], SIZES)]
     for case in cases:
         if case in known:
             continue
