@@ -9,7 +9,8 @@ CODE := nvsd reference tests asv_benchmarks docs
 
 # One BLAS thread per process: parallel tests do not fight for cores, timings repeat.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
-PYTEST := $(ONE_THREAD) $(PY) -m pytest -n $(WORKERS)
+# Neighbours stay together, so that most modules make their fixtures in one process only.
+PYTEST := $(ONE_THREAD) $(PY) -m pytest -n $(WORKERS) --dist worksteal
 
 # Peers may use both cores, so nvsd does too; the number of threads is kept with the results.
 BENCH_THREADS ?= 2
@@ -78,10 +79,11 @@ test: $(STAMP)  ## all quick tests
 test-short: $(TRIED)  ## a minute of tests, for another interpreter (PYTHON=python3.13 VENV=.venv-3.13)
 	$(PYTEST) -m "not slow" $(SHORT)
 
-test-slow: $(STAMP)  ## only the slow tests
-	$(PYTEST) -m slow
+# Exhaustive cases are slow too, so that "not slow" leaves them out.
+test-slow: $(STAMP)  ## only the slow tests, without the exhaustive ones
+	$(PYTEST) -m "slow and not exhaustive"
 
-test-all: $(STAMP)  ## all tests, the slow ones too
+test-all: $(STAMP)  ## all tests, the slow and the exhaustive ones too
 	$(PYTEST)
 
 # Random problems, files, kills and signals; the short part of it is in make test.
@@ -132,7 +134,7 @@ bench-compare: bench-machine  ## BASE=commit HEAD=commit [BENCH=regex]: fails wh
 		--attribute rounds=2 --attribute repeat=4 "$(BASE)" "$(HEAD)"
 
 docs: $(STAMP)  ## the HTML documentation, in docs/_build/html
-	$(ONE_THREAD) $(PY) -m sphinx -W --keep-going -b html docs docs/_build/html
+	$(ONE_THREAD) $(PY) -m sphinx -W --keep-going -j $(WORKERS) -b html docs docs/_build/html
 
 wheel: $(STAMP)  ## source and binary distribution, in dist/
 	$(PY) -m build --no-isolation

@@ -6,10 +6,12 @@ import signal
 import subprocess
 import sys
 import time
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pytest
+from designs import EXHAUSTIVE
 from file_problems import check_sentence
 
 import nvsd
@@ -41,8 +43,14 @@ print("ready", flush=True)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("moment", MOMENTS)
-@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize(
+    ("name", "moment"),
+    [
+        # A call that is repeated is at the same places again.
+        pytest.param(name, moment, marks=EXHAUSTIVE * (moment > 5 and call.startswith("while")))
+        for (name, (_, _, call)), moment in product(CALLS.items(), MOMENTS)
+    ],
+)
 def test_an_interrupt_ends_a_long_call(name: str, moment: float) -> None:
     n, d, call = CALLS[name]
     program = [sys.executable, "-c", PROGRAM.format(n=n, d=d, call=call)]

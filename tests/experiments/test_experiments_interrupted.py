@@ -69,6 +69,7 @@ def test_killed_five_times_and_the_tables_are_the_same(
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_killed_twenty_times_and_the_tables_are_the_same(
     tmp_path, undisturbed, record_property
 ) -> None:

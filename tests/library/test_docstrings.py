@@ -61,7 +61,8 @@ def test_the_example_of_an_object_runs(
     with warnings.catch_warnings():
         failed, _ = doctest.DocTestRunner(verbose=False).run(test, out=said.append)
     plt.close("all")
-    gc.collect()  # other tests look for subclasses
+    if "class " in text:
+        gc.collect()  # other tests look for subclasses
     assert not failed, "".join(said)
 
 

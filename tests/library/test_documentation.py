@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import gc
+import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from designs import EXHAUSTIVE
 
 import nvsd
 
@@ -34,21 +38,45 @@ def name_of(page: Path) -> str:
 
 
 RUN = [page for page in pages() if page.name not in WRITTEN and blocks(page.read_text())]
+# `make docs` runs the others in the same way.
+README_FIRST = [
+    pytest.param(page, id=name_of(page), marks=() if page.parent == ROOT else EXHAUSTIVE)
+    for page in RUN
+]
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def _new_classes_are_forgotten() -> Iterator[None]:
     """Other tests look for the subclasses of kernels and penalties."""
     yield
     gc.collect()
 
 
-@pytest.mark.parametrize("page", RUN, ids=name_of)
+@pytest.mark.usefixtures("_new_classes_are_forgotten")
+@pytest.mark.parametrize("page", README_FIRST)
 def test_the_code_of_a_page_runs(page: Path) -> None:
     session = Session(name_of(page))
     with folder():
         for block in blocks(page.read_text()):
             session.run(block)
+
+
+def test_the_site_runs_every_page_but_the_readme(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it shows below the code comes from a run, in which a warning is an error."""
+    monkeypatch.syspath_prepend(str(DOCS / "scripts"))
+    conf = runpy.run_path(str(DOCS / "conf.py"))
+    show, ran = conf["show_outputs"], []
+    monkeypatch.setitem(show.__globals__, "with_outputs", lambda *given: ran.append(given[1]))
+    app = SimpleNamespace(env=SimpleNamespace(doc2path=lambda name: DOCS / f"{name}.md"))
+    for page in RUN:
+        if page.parent != ROOT:
+            name = page.relative_to(DOCS).with_suffix("").as_posix()
+            assert not set(conf["exclude_patterns"]) & set(name.split("/"))
+            show(app, name, [page.read_text()])
+            assert ran.pop() == name
+    warns = "import warnings\nwarnings.warn('is raised', stacklevel=1)\n"
+    with pytest.raises(UserWarning, match="is raised"):
+        Session("page").run(Block("python", warns, 1, 0))
 
 
 def test_all_blocks_are_seen() -> None:
@@ -136,16 +164,27 @@ def test_what_fails_is_told_with_its_line(tmp_path: Path) -> None:
         with_outputs("```sh\nnvsd nothing\n```\n", "page", tmp_path, "")
 
 
-@pytest.mark.slow
-def test_the_site_builds_and_needs_no_network(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Built without a warning: here, or just now by `make docs`; NVSD_SITE is where that is."""
+    if built := os.environ.get("NVSD_SITE"):
+        return ROOT / built
     pytest.importorskip("pydata_sphinx_theme", reason="the docs extra is not installed")
     if not shutil.which("npm") and not (DOCS / "_build" / "mathjax").is_dir():
         pytest.skip("npm, which brings MathJax, is not installed")
+    made = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "sphinx", "-W", "-q", "-E", "-b", "html", "-d"]
-    command += [str(tmp_path / "trees"), str(DOCS), str(tmp_path / "html")]
+    command += [str(made / "trees"), str(DOCS), str(made / "html")]
     subprocess.run(command, check=True)
-    site = tmp_path / "html"
+    return made / "html"
+
+
+@pytest.mark.slow
+def test_the_site_needs_no_network(site: Path) -> None:
     assert (site / "_static" / "tex-svg.js").is_file()
+    built = {page.relative_to(site).with_suffix("").as_posix() for page in site.rglob("*.html")}
+    pages_there = [p.relative_to(DOCS) for p in pages() if p.is_relative_to(DOCS)]
+    assert {page.with_suffix("").as_posix() for page in pages_there} <= built
     loaded = re.compile(r"<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)=[\"']([^\"']+)")
     for page in site.rglob("*.html"):
         for address in loaded.findall(page.read_text()):

@@ -108,8 +108,12 @@ def as_csv(table: list[list[str]], quote: bool) -> bytes:
 tables = st.one_of(st.binary(max_size=100), st.builds(as_csv, rows, st.booleans()))
 
 
-def test_any_table_can_be_predicted_for_or_is_refused(folder: Path, attempts) -> None:
+def test_any_table_can_be_predicted_for_or_is_refused(
+    folder: Path, attempts, monkeypatch: pytest.MonkeyPatch
+) -> None:
     model = str(folder / "path.nc")
+    known = read_path(model)
+    monkeypatch.setattr("nvsd.cli.predict.read_path", lambda _: known)  # only tables are tried
 
     @many
     @given(tables)
@@ -197,9 +201,12 @@ def test_any_damage_to_a_path_is_seen_or_does_no_harm(folder: Path, attempts) ->
     @settings(many, max_examples=150)
     @given(damages())
     def every(damage: Callable[[bytes], bytes]) -> None:
-        place.write_bytes(damage(original))
-        attempts("show", str(place))
-        attempts("predict", str(place), str(folder / "data.csv"), "--tau", "0", out="p.csv")
+        content = damage(original)
+        place.write_bytes(content)
+        code, _ = attempts("show", str(place))
+        # Both read in the same way, so that of what is refused some is enough.
+        if code == 0 or sum(content) % 5 == 0:
+            attempts("predict", str(place), str(folder / "data.csv"), "--tau", "0", out="p.csv")
 
     every()
 

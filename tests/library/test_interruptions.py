@@ -115,6 +115,7 @@ def test_a_pass_killed_five_times_ends_with_the_same_path(tmp_path, undisturbed,
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_a_pass_killed_twenty_times_ends_with_the_same_path(tmp_path, undisturbed, record) -> None:
     kill_again_and_again(20, tmp_path, undisturbed, 2)
     record(cases=20, certified=20)

@@ -9,6 +9,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from designs import EXHAUSTIVE, combined, covering
 from loss_problems import LOSSES, SPECIAL, LossCase, sample
 from path_problems import kernels, penalties, representations
 
@@ -26,31 +27,37 @@ WEIGHTED = [(False, True), (True, True), (False, False), (True, False)]  # weigh
 TOLERANCES = [1e-6, 1e-9]
 ENDS = 1e-9  # of an end of the path: it is iterated to this gap, and emitted as it is
 ROUNDING = 1e-12  # of a sum of some ten terms
-QUICK, SLOW = 24, 220
+QUICK, SLOW = 24, 126
+STRIDE, STRIDES = 797, 244  # prime to all the factors: it visits every level of every factor
 
 
-def product_of_everything() -> list:
-    cases = [
-        case
+def rows_of_levels(sizes: list[int]) -> list[tuple[int, ...]]:
+    """Every level, then every pair of levels, then every triple, then more."""
+    places = [k * STRIDE % np.prod(sizes) for k in range(STRIDES)]
+    strided = [tuple(map(int, np.unravel_index(place, sizes))) for place in places]
+    pairs = covering(sizes, 2, strided[:QUICK])
+    assert len(pairs) < QUICK + SLOW
+    return list(dict.fromkeys([*covering(sizes, 3, pairs), *strided]))
+
+
+def some_of_everything() -> list:
+    factors = {
+        shape: [LOSSES, SPECIAL, WEIGHTED, kernels(shape[1]), penalties(shape[1]), NUS]
         for shape in SHAPES
-        for case in product(
-            [shape], LOSSES, SPECIAL, WEIGHTED, kernels(shape[1]), penalties(shape[1]), NUS
-        )
-    ]
-    # A stride prime to all the factors visits every value of every factor.
-    return [
-        pytest.param(
-            *cases[i],
-            i,
-            id=f"{i}-{cases[i][1]}-{cases[i][4]}-{type(cases[i][5]).__name__}-{cases[i][2]}",
-            marks=() if k < QUICK else pytest.mark.slow,
-        )
-        for k, i in enumerate((k * 797) % len(cases) for k in range(QUICK + SLOW))
-    ]
+    }
+    sizes = [len(SHAPES), *map(len, factors[SHAPES[0]])]
+    cases = []
+    for k, levels in enumerate(rows_of_levels(sizes)):
+        shape, i = SHAPES[levels[0]], int(np.ravel_multi_index(levels, sizes))
+        values = [f[level] for f, level in zip(factors[shape], levels[1:], strict=True)]
+        name = f"{i}-{values[0]}-{values[3]}-{type(values[4]).__name__}-{values[1]}"
+        marks = () if k < QUICK else pytest.mark.slow if k < QUICK + SLOW else EXHAUSTIVE
+        cases.append(pytest.param(shape, *values, i, id=name, marks=marks))
+    return cases
 
 
 def test_the_quick_selection_leaves_nothing_out() -> None:
-    quick = [p.values for p in product_of_everything() if not p.marks]
+    quick = [p.values for p in some_of_everything() if not p.marks]
     assert {values[0] for values in quick} == set(SHAPES)
     assert {values[1] for values in quick} == set(LOSSES)
     assert {values[2] for values in quick} == set(SPECIAL)
@@ -60,6 +67,15 @@ def test_the_quick_selection_leaves_nothing_out() -> None:
     assert {values[6] for values in quick} == set(NUS)
 
 
+def test_every_two_meet_without_the_exhaustive_cases() -> None:
+    rows = [p.values for p in some_of_everything() if len(p.marks) < len(EXHAUSTIVE)]
+    assert len(rows) == QUICK + SLOW
+    kinds = [(*row[:4], type(row[4]), type(row[5]), row[6]) for row in rows]
+    levels = [{kind[f] for kind in kinds} for f in range(7)]
+    possible = combined(product(*levels), 2)
+    assert combined(kinds, 2) == possible
+
+
 def test_every_loss_of_the_library_is_here() -> None:
     own = {kind for kind in concrete(Loss) if kind.__module__.startswith("nvsd.")}
     assert {kind for kind in own if not issubclass(kind, QuadraticLoss)} == {*map(type, LOSSES)}
@@ -67,7 +83,7 @@ def test_every_loss_of_the_library_is_here() -> None:
 
 @pytest.mark.parametrize(
     ("shape", "loss", "special", "weighted", "kernel", "penalty", "nu", "seed"),
-    product_of_everything(),
+    some_of_everything(),
 )
 def test_the_path_is_the_reference(
     shape: tuple[int, int],

@@ -5,10 +5,9 @@ Objectives are in units of |y|²/n, with y centred.
 
 from __future__ import annotations
 
-from itertools import product
-
 import numpy as np
 import pytest
+from designs import combined, marked
 from path_problems import Case, kernels, penalties, representations, sample
 
 import nvsd
@@ -20,7 +19,6 @@ SHAPES = [(8, 3), (12, 2)]  # nd below rank(Z) for the isotropic kernels; above 
 SPECIAL = ["plain", "rows", "column", "both"]
 NUS = [1e-4, 1e-2, 1.0]
 FRACTIONS = [0.5, 0.05]  # of the τ that shrinks strongly
-QUICK = 80
 
 NORMS = 0.01  # of the largest: what a gap of 1e-12 leaves open, and CVXPY's 1e-9
 # Where Z is ill-conditioned, CVXPY's dual point is inside the ball and tiny derivatives remain.
@@ -31,33 +29,29 @@ ROUNDING = 1e-14  # of a sum of some ten squares
 
 
 def product_of_everything() -> list:
-    cases = [
-        (shape, special, kernel, penalty, nu)
-        for shape, special in product(SHAPES, SPECIAL)
-        for kernel, penalty, nu in product(kernels(shape[1]), penalties(shape[1]), NUS)
-    ]
-    # A stride prime to all the factors visits every kernel, penalty, ν, shape and special.
-    chosen = {(i * 367) % len(cases) for i in range(QUICK)}
-    return [
-        pytest.param(
-            *case,
-            i,
-            id=f"{i}-{case[2]}-{type(case[3]).__name__}-{case[4]:g}-{case[0]}-{case[1]}",
-            marks=() if i in chosen else pytest.mark.slow,
-        )
-        for i, case in enumerate(cases)
-    ]
+    factors = {d: [SPECIAL, kernels(d), penalties(d), NUS] for _, d in SHAPES}
+    cases = []
+    for i, (first, *rest), marks in marked([len(SHAPES), *map(len, factors[2])]):
+        shape = SHAPES[first]
+        levels = zip(factors[shape[1]], rest, strict=True)
+        special, kernel, penalty, nu = (values[level] for values, level in levels)
+        name = f"{i}-{kernel}-{type(penalty).__name__}-{nu:g}-{shape}-{special}"
+        cases.append(pytest.param(shape, special, kernel, penalty, nu, i, id=name, marks=marks))
+    return cases
 
 
-def test_the_quick_selection_leaves_nothing_out() -> None:
-    quick = [p.values for p in product_of_everything() if not p.marks]
-    assert len(quick) == QUICK
+@pytest.mark.parametrize(("left_out", "factors"), [("slow", 1), ("exhaustive", 2)])
+def test_the_cases_that_are_left_out_are_like_others(left_out: str, factors: int) -> None:
+    """Of each shape there is every value without them, and every pair of values with slow ones."""
+    every = product_of_everything()
+    kept = [p for p in every if left_out not in {mark.name for mark in p.marks}]
+    assert len(kept) < len(every)
     for shape in SHAPES:
-        seen = [values for values in quick if values[0] == shape]
-        assert {values[1] for values in seen} == set(SPECIAL)
-        assert {values[2] for values in seen} == set(kernels(shape[1]))
-        assert {values[3] for values in seen} == set(penalties(shape[1]))
-        assert {values[4] for values in seen} == set(NUS)
+        all_of_it, some = (
+            combined([p.values[1:-1] for p in cases if p.values[0] == shape], factors)
+            for cases in (every, kept)
+        )
+        assert some == all_of_it
 
 
 @pytest.mark.parametrize(

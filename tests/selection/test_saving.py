@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -50,10 +51,15 @@ KINDS: dict[str, Any] = {
 }
 
 
+@cache
+def selection(kind: str) -> nvsd.Selection:
+    return KINDS[kind](*problem())
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_loaded_selection_is_the_same(kind: str, tmp_path: Path) -> None:
-    X, y = problem()
-    found = KINDS[kind](X, y)
+    X, _ = problem()
+    found = selection(kind)
     file = tmp_path / "selection.nc"
     found.save(file)
     again = nvsd.load_selection(file)
@@ -89,9 +95,8 @@ def test_a_loaded_selection_is_the_same(kind: str, tmp_path: Path) -> None:
 
 def test_kinds_cover_what_they_should() -> None:
     """Otherwise the cases above would say less than they seem to."""
-    X, y = problem()
-    assert not KINDS["noise"](X, y).support.any()
-    assert KINDS["all predict"](X, y).predictor is not KINDS["all predict"](X, y).refit
+    assert not selection("noise").support.any()
+    assert selection("all predict").predictor is not selection("all predict").refit
 
 
 def test_a_fit_to_many_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,8 +111,7 @@ def test_a_fit_to_many_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_tests_are_saved_if_they_were_made_or_asked_for(tmp_path: Path) -> None:
-    X, y = problem()
-    found = nvsd.select(X, y)
+    found = KINDS["squares"](*problem())  # one of its own: the tests stay with it
     found.save(tmp_path / "without.nc")
     assert found.tests is None  # saving has not made them
     without = nvsd.load_selection(tmp_path / "without.nc")
@@ -127,8 +131,7 @@ def one_sentence(file: Path) -> str:
 
 
 def test_other_files_are_refused_in_one_sentence(tmp_path: Path) -> None:
-    X, y = problem()
-    found = KINDS["eliminate"](X, y)
+    found = selection("eliminate")
     good = tmp_path / "good.nc"
     found.save(good)
     content = good.read_bytes()
@@ -146,8 +149,7 @@ def test_other_files_are_refused_in_one_sentence(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("part", ["inputs", "history", "refit"])
 def test_a_file_without_a_part_is_damaged(part: str, tmp_path: Path) -> None:
-    X, y = problem()
-    tree = KINDS["eliminate"](X, y)._stored().tree()
+    tree = selection("eliminate")._stored().tree()
     del tree[part]
     write_dataset(tmp_path / "bad.nc", tree)
     assert one_sentence(tmp_path / "bad.nc") == "bad.nc is a damaged selection; save it again."
@@ -155,17 +157,15 @@ def test_a_file_without_a_part_is_damaged(part: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["alpha", "points", "all_scale", "ridge_nu"])
 def test_numbers_that_are_not_finite_are_damage(name: str, tmp_path: Path) -> None:
-    X, y = problem()
-    tree = KINDS["eliminate"](X, y)._stored().tree()
+    tree = selection("eliminate")._stored().tree()
     tree["refit"][name] = tree["refit"][name] * np.nan
     write_dataset(tmp_path / "bad.nc", tree)
     assert "damaged" in one_sentence(tmp_path / "bad.nc")
 
 
 def test_flipped_bytes_never_do_more_than_refuse(tmp_path: Path) -> None:
-    X, y = problem()
     file = tmp_path / "s.nc"
-    KINDS["eliminate"](X, y).save(file)
+    selection("eliminate").save(file)
     content, rng = file.read_bytes(), np.random.default_rng(0)
     for _ in range(30):
         changed = bytearray(content)

@@ -663,6 +663,7 @@ WEIGHTS = {"größe": 3.0, "a,b": 3.0}
 def test_every_method_takes_groups_and_weights_by_name(method, by_name, by_place):
     X, y = additive(40, 4)
     given = {"method": method, "cv": 2, "nus": [1e-2, 1e-4]}
+    given |= {"n_pairs": 3} if method == "stability" else {}
     named = select(pd.DataFrame(X, columns=NAMES), y, **given, **by_name)
     plain = select(X, y, **given, **by_place)
     assert_array_equal(named.support, plain.support)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import product
 
 import numpy as np
 import pytest
+from designs import combined, marked
 from path_problems import Case, Twin, kernels, penalties, representations, sample
 
 import nvsd
@@ -23,36 +23,33 @@ NUS = [1e-4, 1e-2, 1.0]
 FRACTIONS = [0.7, 0.2, 0.02]  # of the τ that shrinks strongly
 TOLERANCES = [1e-3, 1e-6, 1e-10]
 EXACT = 1e-12
-QUICK = 60
 SINGULAR = 1e-13  # smallest over largest eigenvalue of H, of which nothing may be called off
 
 
 def product_of_everything() -> list:
-    cases = [
-        (shape, kernel, penalty, nu)
-        for shape in SHAPES
-        for kernel, penalty, nu in product(kernels(shape[1]), penalties(shape[1]), NUS)
-    ]
-    # A stride prime to all the factors visits every kernel, penalty, ν and shape.
-    chosen = {(i * 367) % len(cases) for i in range(QUICK)}
-    return [
-        pytest.param(
-            *case,
-            i,
-            id=f"{i}-{case[1]}-{type(case[2]).__name__}-{case[3]:g}-{case[0]}",
-            marks=() if i in chosen else pytest.mark.slow,
-        )
-        for i, case in enumerate(cases)
-    ]
+    factors = {d: [kernels(d), penalties(d), NUS] for _, d in SHAPES}
+    cases = []
+    for i, (first, *rest), marks in marked([len(SHAPES), *map(len, factors[2])]):
+        shape = SHAPES[first]
+        levels = zip(factors[shape[1]], rest, strict=True)
+        kernel, penalty, nu = (values[level] for values, level in levels)
+        name = f"{i}-{kernel}-{type(penalty).__name__}-{nu:g}-{shape}"
+        cases.append(pytest.param(shape, kernel, penalty, nu, i, id=name, marks=marks))
+    return cases
 
 
-def test_the_quick_selection_leaves_nothing_out() -> None:
-    quick = [p.values for p in product_of_everything() if not p.marks]
+@pytest.mark.parametrize(("left_out", "factors"), [("slow", 1), ("exhaustive", 2)])
+def test_the_cases_that_are_left_out_are_like_others(left_out: str, factors: int) -> None:
+    """Of each shape there is every value without them, and every pair of values with slow ones."""
+    every = product_of_everything()
+    kept = [p for p in every if left_out not in {mark.name for mark in p.marks}]
+    assert len(kept) < len(every)
     for shape in SHAPES:
-        seen = [values for values in quick if values[0] == shape]
-        assert {values[1] for values in seen} == set(kernels(shape[1]))
-        assert {values[2] for values in seen} == set(penalties(shape[1]))
-        assert {values[3] for values in seen} == set(NUS)
+        all_of_it, some = (
+            combined([p.values[1:-1] for p in cases if p.values[0] == shape], factors)
+            for cases in (every, kept)
+        )
+        assert some == all_of_it
 
 
 def dense_H(X, y, kernel: Kernel, nu: float) -> np.ndarray:
