@@ -9,7 +9,7 @@ import numpy as np
 from nvsd.cli._screen import cell, paragraph
 from nvsd.data.weights import mean, variance
 from nvsd.losses import Loss
-from nvsd.results.facts import reason_of, strength_words
+from nvsd.results.facts import facts_of, reason_of, strength_words
 from nvsd.selection import Selection
 from nvsd.selection.classes import ClassSelection
 
@@ -65,6 +65,10 @@ class Answer(NamedTuple):
     @property
     def explained(self) -> float | None:
         """The share of a constant's loss that held-out predictions from the set explain."""
+        # The empty set was judged on the same rows, with the same bound on far values of y.
+        alike = facts_of(self.selection).explained
+        if alike is not None:
+            return alike
         return 1 - float(self.selection.score) / self.constant if self.constant > 0 else None
 
     @property
@@ -157,8 +161,11 @@ class Answer(NamedTuple):
         unsure = [cell(self.selection.features[a]) for a in np.flatnonzero(on)]
         at = f"at a false discovery rate of {SURE_RATE:.0%}"
         if unsure and len(unsure) <= NAMED:
-            return f"{said}; {at} that is not shown for {', '.join(unsure)}."
-        return f"{said}; {int(sure.sum())} pass {at}."
+            said = f"{said}; {at} that is not shown for {', '.join(unsure)}."
+        else:
+            said = f"{said}; {int(sure.sum())} pass {at}."
+        copies = facts_of(self.selection).near_copies
+        return " ".join([said, *(f"Near copies, tested together: {cell(each)}." for each in copies)])
 
     def _predictions(self) -> str:
         uses = self.selection.predicts_with
