@@ -42,8 +42,10 @@ class Answer(NamedTuple):
         cls, selection: Selection, target: str, n: int, judged: Any, weights: Any = None
     ) -> Answer:
         """With what a constant would cost on the rows that judged."""
-        text = selection.history.attrs.get("loss")
-        if isinstance(selection, ClassSelection):
+        text, empty = selection.history.attrs.get("loss"), facts_of(selection).empty
+        if empty is not None:  # judged as the others are, with the same bound on far values of y
+            constant = empty.error
+        elif isinstance(selection, ClassSelection):
             _, codes = np.unique(judged, return_inverse=True)
             counts = np.bincount(codes, weights)
             shares = counts[counts > 0] / counts.sum()
@@ -65,10 +67,6 @@ class Answer(NamedTuple):
     @property
     def explained(self) -> float | None:
         """The share of a constant's loss that held-out predictions from the set explain."""
-        # The empty set was judged on the same rows, with the same bound on far values of y.
-        alike = facts_of(self.selection).explained
-        if alike is not None:
-            return alike
         return 1 - float(self.selection.score) / self.constant if self.constant > 0 else None
 
     @property
