@@ -162,8 +162,9 @@ class Answer(NamedTuple):
             said = f"{said}; {at} that is not shown for {', '.join(unsure)}."
         else:
             said = f"{said}; {int(sure.sum())} pass {at}."
-        copies = facts_of(self.selection).near_copies
-        return " ".join([said, *(f"Near copies, tested together: {cell(each)}." for each in copies)])
+        for each in facts_of(self.selection).near_copies:
+            said += f" Near copies, tested together: {cell(each, 60)}."
+        return said
 
     def _predictions(self) -> str:
         uses = self.selection.predicts_with
