@@ -33,8 +33,10 @@ the loss on all rows | one pass; m_v + d m functions |
 products |
 | a refit on many rows | `path.nvsd.debias(..., value_points=)` | kernel ridge on some kernel \
 sections | one pass |
-| a selection from many rows | `nvsd.select(..., value_points=)` | the same for every candidate | \
-one pass for each fit |
+| a selection from many rows | `nvsd.select(X, y)` | a sample ranks and judges, all rows \
+fit | two passes |
+| the same with a kernel of your own | `nvsd.select(..., value_points=)` | that refit for every \
+candidate | one pass for each fit |
 
 [A million rows](tutorials/million.md) shows how. Blocks are any iterable of pairs (X, y);
 `standardize=True` reads them twice and therefore needs a list, or an object whose `__iter__` starts

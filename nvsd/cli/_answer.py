@@ -9,7 +9,7 @@ import numpy as np
 from nvsd.cli._screen import cell, paragraph
 from nvsd.data.weights import mean, variance
 from nvsd.losses import Loss
-from nvsd.results.facts import reason_of, strength_words
+from nvsd.results.facts import facts_of, reason_of, strength_words
 from nvsd.selection import Selection
 from nvsd.selection.classes import ClassSelection
 
@@ -42,8 +42,10 @@ class Answer(NamedTuple):
         cls, selection: Selection, target: str, n: int, judged: Any, weights: Any = None
     ) -> Answer:
         """With what a constant would cost on the rows that judged."""
-        text = selection.history.attrs.get("loss")
-        if isinstance(selection, ClassSelection):
+        text, empty = selection.history.attrs.get("loss"), facts_of(selection).empty
+        if empty is not None:  # judged as the others are, with the same bound on far values of y
+            constant = empty.error
+        elif isinstance(selection, ClassSelection):
             _, codes = np.unique(judged, return_inverse=True)
             counts = np.bincount(codes, weights)
             shares = counts[counts > 0] / counts.sum()
@@ -157,8 +159,12 @@ class Answer(NamedTuple):
         unsure = [cell(self.selection.features[a]) for a in np.flatnonzero(on)]
         at = f"at a false discovery rate of {SURE_RATE:.0%}"
         if unsure and len(unsure) <= NAMED:
-            return f"{said}; {at} that is not shown for {', '.join(unsure)}."
-        return f"{said}; {int(sure.sum())} pass {at}."
+            said = f"{said}; {at} that is not shown for {', '.join(unsure)}."
+        else:
+            said = f"{said}; {int(sure.sum())} pass {at}."
+        for each in facts_of(self.selection).near_copies:
+            said += f" Near copies, tested together: {cell(each, 60)}."
+        return said
 
     def _predictions(self) -> str:
         uses = self.selection.predicts_with

@@ -49,7 +49,7 @@ def assign_groups(groups: Any, names: list[str]) -> list[str]:
             owners.setdefault(member if place is None else names[place], []).append(group)
     known = set(names)
     unknown = [feature for feature in owners if feature not in known]
-    refuse(unknown, f"the features are {_listing(names)}, but the groups also name")
+    refuse(unknown, f"name features as X does, {_listing(names)}; the groups also name")
     shared = [feature for feature, of in owners.items() if len(of) > 1]
     refuse(shared, "each feature must be in one group only, but the groups overlap in")
     alone = [name for name in names if not owners[name] and name in groups]

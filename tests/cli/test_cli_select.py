@@ -68,6 +68,20 @@ def test_the_screen_says_which_why_and_how_good(
         assert float(row.split()[-1]) == pytest.approx(direct.p_values[name], rel=1e-3)
 
 
+def test_outliers_do_not_inflate_what_is_explained(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    frame = pd.read_csv(folder / "data.csv")
+    frame.loc[:2, "growth"] += 60.0
+    frame["light again"] = frame["light"] + 1e-3 * frame["soil"]
+    frame.to_csv(folder / "outliers.csv", index=False)
+    out = sentences(select(capsys, folder / "outliers.csv"))
+    direct = nvsd.select(frame.drop(columns="growth"), frame["growth"])
+    shown = [line for line in direct.summary().splitlines() if "Explained" in line]
+    assert f"{shown[0].split()[-1]} of variance explained" in out
+    assert "Near copies, tested together: light, light again." in out
+
+
 def test_tests_may_be_left_out(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = select(capsys, folder / "data.csv", "--no-tests")
     assert "p_value" not in out
