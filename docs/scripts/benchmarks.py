@@ -80,8 +80,8 @@ def joined(suites: dict[str, xr.Dataset], name: str) -> xr.DataArray:
     for suite, results in suites.items():
         values = score(results, name).reset_coords(drop=True)
         parts.append(values.assign_coords(cell=[f"{suite}/{c}" for c in values["cell"].values]))
-    every = xr.concat(parts, "cell", join="outer")
-    return every.sel(method=[key for key in METHODS if key in every["method"].values])
+    every = xr.concat(parts, "cell", join="outer").transpose("method", "cell", "replication")
+    return every.sel({"method": [key for key in METHODS if key in every["method"].values]})
 
 
 def counted(suites: dict[str, xr.Dataset]) -> str:
@@ -132,7 +132,10 @@ def cells_table(results: xr.Dataset, s: Score) -> str:
     means, errors = mean_and_error(score(results, s.name))
     means = means.transpose("cell", "method")
     shown = means["method"].values[means.notnull().any("cell").values]
-    means, errors = means.sel(method=shown), errors.transpose("cell", "method").sel(method=shown)
+    means, errors = (
+        means.sel({"method": shown}),
+        errors.transpose("cell", "method").sel({"method": shown}),
+    )
     if not means.size:
         return ""
     best = (s.sign * means).max("method")
@@ -140,7 +143,10 @@ def cells_table(results: xr.Dataset, s: Score) -> str:
     for cell in means["cell"].values:
         row = [str(cell)]
         for key in shown:
-            m, e = float(means.sel(cell=cell, method=key)), float(errors.sel(cell=cell, method=key))
+            m, e = (
+                float(means.sel({"cell": cell, "method": key})),
+                float(errors.sel({"cell": cell, "method": key})),
+            )
             bold = "**" if s.sign * m >= float(best.sel(cell=cell)) - 0.005 else ""
             text = f"{bold}{m:.2f}{bold}" + (f" ± {e:.2f}" if np.isfinite(e) else "")
             row.append(text if np.isfinite(m) else "–")
@@ -180,14 +186,14 @@ def error_control(suites: dict[str, xr.Dataset]) -> list[str]:
     for key in METHODS:
         found = []
         if noise is not None and key in noise["method"].values:
-            chosen = noise["size"].sel(method=key)
+            chosen = noise["size"].sel({"method": key})
             found.append(float((chosen.where(chosen.isnull(), chosen > 0)).mean()))
         else:
             found.append(np.nan)
         for name in ("fdp", "power"):
             values = joined(rest, name) if rest else None
             has = values is not None and key in values["method"].values
-            found.append(float(values.sel(method=key).mean()) if has else np.nan)
+            found.append(float(values.sel({"method": key}).mean()) if has else np.nan)
         if np.isfinite(found).any():
             texts = [f"{value:.2f}" if np.isfinite(value) else "–" for value in found]
             rows.append([METHODS[key].label, *texts])
@@ -211,7 +217,7 @@ def times(suites: dict[str, xr.Dataset]) -> str:
     seconds, memory = joined(suites, "seconds"), joined(suites, "memory")
     rows = []
     for key in seconds["method"].values:
-        s, m = seconds.sel(method=key), memory.sel(method=key)
+        s, m = seconds.sel({"method": key}), memory.sel({"method": key})
         cells = int(s.notnull().any("replication").sum())
         least = f"{float(s.median()):.2g} s", f"{float(s.max()):.2g} s", f"{float(m.max()):.0f}"
         rows.append([METHODS[str(key)].label, str(cells), *least])
@@ -224,8 +230,10 @@ def methods(suites: dict[str, xr.Dataset]) -> list[str]:
     lines, made = [], {}
     for results in suites.values():
         for key in results["method"].values:
-            facts = [str(results[n].sel(method=key).item()) for n in ("versions", "made")]
-            facts += [f"commit {results['commit'].sel(method=key).item()}"] if key == OURS else []
+            facts = [str(results[n].sel({"method": key}).item()) for n in ("versions", "made")]
+            facts += (
+                [f"commit {results['commit'].sel({'method': key}).item()}"] if key == OURS else []
+            )
             made[str(key)] = ", ".join(fact for fact in facts if fact)
     for key, method in METHODS.items():
         if key in made:

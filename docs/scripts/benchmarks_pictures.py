@@ -29,7 +29,7 @@ def bars(ax: plt.Axes, values: xr.DataArray) -> bool:
     ranks = mean_ranks(values, 1)
     if ranks is None:
         return False
-    means = values.sel(method=ranks.methods).mean("replication")
+    means = values.sel({"method": ranks.methods}).mean("replication")
     means = means[:, means.notnull().all("method").values].mean("cell")
     order = np.argsort(-means.values, kind="stable")
     for place, i in enumerate(order):

@@ -122,9 +122,10 @@ def against(values: xr.DataArray, sign: int, ours: str = OURS) -> list[Verdict]:
     """
     if ours not in values["method"].values:
         return []
-    mine, verdicts = values.sel(method=ours), []
+    values = values.transpose("method", "cell", "replication")
+    mine, verdicts = values.sel({"method": ours}), []
     for peer in (str(key) for key in values["method"].values if key != ours):
-        theirs = values.sel(method=peer)
+        theirs = values.sel({"method": peer})
         both = (mine.notnull() & theirs.notnull()).any("replication").values
         if not both.any():
             continue
@@ -150,9 +151,9 @@ def losses(values: xr.DataArray, sign: int, ours: str = OURS) -> list[Loss]:
         return found
     for cell in values["cell"].values:
         here = values.sel(cell=cell)
-        mine = here.sel(method=ours).values
+        mine = here.sel({"method": ours}).values
         for peer in (str(key) for key in here["method"].values if key != ours):
-            theirs = here.sel(method=peer).values
+            theirs = here.sel({"method": peer}).values
             p, side = signed_rank(mine, theirs)
             if p < LEVEL and sign * side < 0:
                 both = np.isfinite(mine) & np.isfinite(theirs)
@@ -165,7 +166,7 @@ def not_worse(values: xr.DataArray, sign: int, ours: str = OURS) -> tuple[int, i
     """Cells in which ours is not significantly worse than any peer, and all cells that it has."""
     if ours not in values["method"].values:
         return 0, 0
-    has = values.sel(method=ours).notnull().any("replication")
+    has = values.sel({"method": ours}).notnull().any("replication")
     lost = {loss.cell for loss in losses(values, sign, ours)}
     cells = int(has.sum())
     return cells - len(lost), cells

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import gc
 import math
 import platform
 import subprocess
@@ -62,6 +64,7 @@ class Meter:
     def __enter__(self) -> Self:
         """Start."""
         self._before = math.nan
+        _return_memory()
         with suppress(OSError):
             PEAK.write_text("5")
             self._before = _mebibytes("VmRSS")
@@ -71,11 +74,15 @@ class Meter:
     def __exit__(self, *_: object) -> None:
         """Stop."""
         self.seconds = time.process_time() - self._start
-        self.memory = max(0.0, _mebibytes("VmHWM") - self._before) if self._known else math.nan
+        rise = _mebibytes("VmHWM") - self._before
+        self.memory = max(0.0, rise) if math.isfinite(rise) else math.nan
 
-    @property
-    def _known(self) -> bool:
-        return math.isfinite(self._before)
+
+def _return_memory() -> None:
+    """Give freed memory back to the system, so that using it again counts."""
+    gc.collect()
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def _mebibytes(field: str) -> float:

@@ -115,10 +115,11 @@ def class_scores(y: NDArray[Any], P: Array) -> dict[str, float]:
 
     P = np.maximum(P, LEAST)
     P = P / P.sum(axis=1, keepdims=True)
-    several, labels = P.shape[1] > 2, np.arange(P.shape[1])
+    present = [code for code in range(P.shape[1]) if 0 < np.mean(y == code) < 1]
+    areas = [roc_auc_score(y == code, P[:, code]) for code in present]
     return {
-        "log_loss": float(log_loss(y, P, labels=labels)),
-        "auc": float(roc_auc_score(y, P if several else P[:, 1], multi_class="ovr", labels=labels)),
+        "log_loss": float(log_loss(y, P, labels=np.arange(P.shape[1]))),
+        "auc": float(np.mean(areas)) if areas else math.nan,
         "accuracy": float(np.mean(P.argmax(axis=1) == y)),
     }
 

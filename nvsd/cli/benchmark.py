@@ -87,8 +87,8 @@ def _rows(results: xr.Dataset) -> list[dict[str, Any]]:
     return [
         {
             "method": METHODS[str(key)].label.strip("`"),
-            "cells": int(means["cells"].sel(method=key)),
-            **{name: float(means[name].sel(method=key)) for name in (*SHOWN, "seconds")},
+            "cells": int(means["cells"].sel({"method": key})),
+            **{name: float(means[name].sel({"method": key})) for name in (*SHOWN, "seconds")},
         }
         for key in results["method"].values
     ]

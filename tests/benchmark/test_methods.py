@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pytest
 
-from nvsd.benchmark.methods import METHODS
+from nvsd.benchmark.methods import METHODS, forests
 from nvsd.benchmark.methods.base import MODULES, Method, up_to
 from nvsd.benchmark.scores import class_scores
 
@@ -22,6 +22,11 @@ RANKED_ONLY = {
     "mrmr",
 }
 WITH_SETS = {"ours", "ours-fdr", "boruta", "lassonet", "spam", "hidimstat", "lasso", "elastic-net"}
+
+
+@pytest.fixture(autouse=True)
+def few_trees(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forests, "TREES", 30)
 
 
 def plain(classes: bool) -> tuple[np.ndarray, np.ndarray]:

@@ -87,8 +87,8 @@ def test_a_failure_is_recorded_and_tried_again(
     tasks = tasks_of(CELLS, QUICK, range(1))
     run(tasks, tmp_path, progress=False)
     results = collect(records_in(tmp_path, "public"), "public")
-    assert results["failed"].sel(method="mrmr").all()
-    assert results["share"].sel(method="mrmr").isnull().all()
+    assert results["failed"].sel({"method": "mrmr"}).all()
+    assert results["share"].sel({"method": "mrmr"}).isnull().all()
     assert json.loads(results.attrs["failures"]) == [["mrmr", "ValueError: no", 2]]
     monkeypatch.setitem(METHODS, "mrmr", right)
     assert run(tasks, tmp_path, progress=False) == 2
@@ -109,7 +109,7 @@ def test_the_store_is_the_same_after_a_round_trip(tmp_path: Path) -> None:
     assert restore(tmp_path, tmp_path / "b") == 8
     assert restore(tmp_path, tmp_path / "b") == 0
     assert run(tasks_of(CELLS, QUICK, range(2)), tmp_path / "b", progress=False) == 0
-    assert "numpy" in str(results["versions"].sel(method="lasso").item())
+    assert "numpy" in str(results["versions"].sel({"method": "lasso"}).item())
 
 
 def test_records_that_are_damaged_are_refused() -> None:

@@ -130,11 +130,11 @@ def test_what_a_method_does_not_have_is_missing() -> None:
 
 def test_memory_and_time_are_measured() -> None:
     with Meter() as meter:
-        ones = np.ones((2**22,))
+        ones = np.ones((2**23,))
         total = sum(float(ones.sum()) for _ in range(20))
     assert total > 0
     assert 0 <= meter.seconds < 5
-    assert math.isnan(meter.memory) or 28 < meter.memory < 80
+    assert math.isnan(meter.memory) or 60 < meter.memory < 80
 
 
 def test_mrmr_leaves_copies_for_later() -> None:
