@@ -24,11 +24,9 @@ REPLICATIONS = 10
 PILOTS = [
     Cell("public", "jse2", 100, 10),
     Cell("public", "chen", 100, 50),
-    Cell("public", "friedman1", 200, 55),
-    Cell("public", "ring", 250, 32),
     Cell("unseen", "season", 400, 24),
+    Cell("public", "friedman1", 200, 205),
     Cell("public", "sine", 1000, 18),
-    Cell("public", "ring", 500, 128),
 ]
 TEXT = """\
 # The plan of the benchmark

@@ -25,6 +25,8 @@ __all__ = [
 ]
 
 LEAST = 1e-3  # probability; forests say 0, and would have no log-loss
+# Trees of the common refit. With 500, R² changed by .0001 on average in ten cells, .008 at most.
+REFIT_TREES = 100
 
 
 class Score(NamedTuple):
@@ -65,7 +67,8 @@ def scores(problem: Problem, fit: Fit, seed: int) -> dict[str, float]:
         found |= quality(problem, fit.predict)
     used = refit_set(problem, fit)
     if used is not None:
-        common = forest_on(used, problem.X, problem.y, problem.classes, seed)
+        given = problem.X, problem.y, problem.classes, seed
+        common = forest_on(used, *given, n_estimators=REFIT_TREES)
         found |= {f"refit_{name}": value for name, value in quality(problem, common).items()}
     return found
 

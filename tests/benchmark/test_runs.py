@@ -10,7 +10,17 @@ import numpy as np
 import pytest
 from benchmark_problems import made_up
 
-from nvsd.benchmark import METHODS, SUITES, Cell, Task, collect, compute, load_suites, tasks_of
+from nvsd.benchmark import (
+    METHODS,
+    SUITES,
+    Cell,
+    Task,
+    collect,
+    compute,
+    load_suites,
+    scores,
+    tasks_of,
+)
 from nvsd.benchmark.budget import Cost, Measured, costs, hours
 from nvsd.benchmark.comparison import (
     against,
@@ -21,7 +31,6 @@ from nvsd.benchmark.comparison import (
     not_worse,
     score,
 )
-from nvsd.benchmark.methods import forests
 from nvsd.benchmark.methods.base import Method
 from nvsd.benchmark.store import is_record, records_of
 from nvsd.benchmark.tasks import records_in, restore
@@ -35,7 +44,7 @@ SHORT = ["public", "--problems", "jse2,jse3", "--methods", ",".join(QUICK)]
 
 @pytest.fixture(autouse=True)
 def few_trees(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(forests, "TREES", 10)
+    monkeypatch.setattr(scores, "REFIT_TREES", 5)
 
 
 def timeless(records: list[dict]) -> list[dict]:

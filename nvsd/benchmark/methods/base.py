@@ -123,4 +123,4 @@ def held_out(
 
     stratified = y if classes else None
     parts = train_test_split(X, y, test_size=share, random_state=seed, stratify=stratified)
-    return tuple(parts)  # type: ignore[return-value]
+    return tuple(parts)

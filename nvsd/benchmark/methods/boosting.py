@@ -69,6 +69,6 @@ METHODS = {
         "importance of all terms that they are in; no set",
         ebm,
         ("interpret-core",),
-        up_to(20_000),
+        up_to(6_000),
     ),
 }

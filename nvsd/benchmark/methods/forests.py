@@ -81,11 +81,14 @@ def boruta(X: Array, y: Target, classes: bool, seed: int) -> Fit:
     return Fit(order, model.support_, forest_on(model.support_, X, y, classes, seed))
 
 
-def forest_on(support: Mask, X: Array, y: Target, classes: bool, seed: int) -> Predict:
+def forest_on(
+    support: Mask, X: Array, y: Target, classes: bool, seed: int, **options: Any
+) -> Predict:
     """A forest on some inputs, or a constant if there are none."""
     if not support.any():
         return constant(y, classes)
-    predict = outcome(forest_model(classes, seed).fit(X[:, support], y), classes)
+    model = forest_model(classes, seed, **options)
+    predict = outcome(model.fit(X[:, support], y), classes)
     return lambda Z: predict(Z[:, support])
 
 
@@ -102,14 +105,14 @@ METHODS = {
         "the others; no set, predictions are those of the forest above",
         permuted,
         ("scikit-learn",),
-        up_to(20_000),
+        up_to(12_000),
     ),
     "rf-shap": Method(
         "forest, TreeSHAP",
         "the forest above, inputs ranked by the mean absolute SHAP value over 100 rows; no set",
         tree_shap,
         ("shap", "scikit-learn"),
-        up_to(20_000, 500),
+        up_to(12_000, 500),
     ),
     "extra-trees": Method(
         "ExtraTrees",
