@@ -12,6 +12,7 @@ import argparse
 import json
 from pathlib import Path
 
+from peers_bench import read
 from peers_scores import table
 
 from nvsd.benchmark import ABOUT, LEFT_OUT, METHODS, SUITES, Cell, Task, compute
@@ -47,21 +48,34 @@ The cells, methods and rules below were fixed before the first reported run;
 ## What it costs
 
 Core-hours for {replications} replications, estimated as factor · n^a · d^b from measured times of
-small fits, scoring included: **{total:.0f} core-hours in all**.
+small fits (`docs/benchmarks/times.jsonl`, on a busy machine, and `docs/selection/peers.jsonl`):
+**{total:.0f} core-hours in all**.
 
 {methods}
 Left out: {left_out}.
 """
 
 
+def before() -> list[Measured]:
+    """Times that `peers_bench.py` has stored, of the methods that it knows."""
+    rows = [row for row in read(DOCS / "selection" / "peers.jsonl") if "seconds" in row]
+    return [
+        Measured(row["method"], *row["cell"][2:], row["seconds"])
+        for row in rows
+        if row["method"] in METHODS
+    ]
+
+
 def measure(times: Path) -> None:
-    """Time every installed method in the pilot cells that it takes; a later call goes on."""
+    """Time the other installed methods in the pilot cells that they take; a later call goes on."""
     times.parent.mkdir(exist_ok=True)
     done = {tuple(row[:3]) for row in read_measured(times)} if times.exists() else set()
+    known = {row.method for row in before()}
     for cell in PILOTS:
         for key, method in METHODS.items():
-            known = (key, cell.n, cell.d) in done or method.missing
-            if known or not method.takes(cell.n, cell.d, is_of_classes(cell)):
+            if key in known or (key, cell.n, cell.d) in done or method.missing:
+                continue
+            if not method.takes(cell.n, cell.d, is_of_classes(cell)):
                 continue
             record = compute(Task(*cell, PILOT, key))
             if "failed" in record:
@@ -76,7 +90,8 @@ def measure(times: Path) -> None:
 def plan(times: Path) -> str:
     """The page."""
     every = [cell for cells in SUITES.values() for cell in cells]
-    known = hours(every, costs(read_measured(times)), REPLICATIONS) if times.exists() else {}
+    measured = [*(read_measured(times) if times.exists() else []), *before()]
+    known = hours(every, costs(measured), REPLICATIONS)
     rows = []
     for key, method in METHODS.items():
         cells, cost = known.get(key, (None, None))

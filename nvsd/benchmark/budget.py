@@ -17,6 +17,7 @@ __all__ = ["Cost", "Measured", "costs", "hours", "read_measured"]
 
 LEAST = 0.01  # seconds; what is quicker is not measured well
 STEEPEST = 3.0  # power of n or d that few measurements may suggest
+PRIOR = 1e-4  # weight of the power 1, which decides where the measurements do not
 
 
 class Measured(NamedTuple):
@@ -46,7 +47,10 @@ def read_measured(path: str | Path) -> list[Measured]:
 
 
 def costs(measured: Iterable[Measured]) -> dict[str, Cost]:
-    """The cost of each method, by least squares on logarithms; powers lie between 0 and 3."""
+    """The cost of each method, by least squares on logarithms; powers lie between 0 and 3.
+
+    A method with few measurements is taken to be linear in n and d.
+    """
     by_method: dict[str, list[Measured]] = defaultdict(list)
     for row in measured:
         by_method[row.method].append(row)
@@ -60,6 +64,8 @@ def _cost(rows: Sequence[Measured]) -> Cost:
     A = np.column_stack(
         [np.ones(len(rows)), np.log([row.n for row in rows]), np.log([row.d for row in rows])]
     )
+    A = np.vstack([A, [0.0, PRIOR, 0.0], [0.0, 0.0, PRIOR]])
+    seconds = np.append(seconds, [PRIOR, PRIOR])
     limits = ([-np.inf, 0.0, 0.0], [np.inf, STEEPEST, STEEPEST])
     factor, a, b = lsq_linear(A, seconds, limits).x
     return Cost(float(np.exp(factor)), float(a), float(b))

@@ -197,10 +197,12 @@ def test_costs_are_recovered_and_summed() -> None:
     sizes = product((100, 400, 1000), (10, 100))
     rows = [Measured("lasso", n, d, true.at(n, d)) for n, d in sizes]
     (found,) = costs(rows).values()
-    assert found == pytest.approx(true)
+    assert found == pytest.approx(true, rel=1e-5)
+    (single,) = costs(rows[:1]).values()
+    assert single.at(200, 30) == pytest.approx(6 * true.at(100, 10), rel=1e-3)
     count, total = hours(CELLS, {"lasso": found}, 10)["lasso"]
     assert count == 2
-    assert total == pytest.approx(10 * 2 * true.at(100, 10) / 3600)
+    assert total == pytest.approx(10 * 2 * true.at(100, 10) / 3600, rel=1e-4)
 
 
 def test_the_command_runs_shows_and_goes_on(

@@ -103,6 +103,6 @@ METHODS = {
         "on a tenth of the rows, gives set and predictions",
         lassonet,
         ("lassonet", "torch"),
-        up_to(10_000),
+        up_to(3_000),
     ),
 }
