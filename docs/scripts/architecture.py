@@ -33,6 +33,7 @@ LAYERS: list[tuple[str, tuple[str, ...]]] = [
     ("which inputs", ("selection",)),
     ("what users hold", ("accessor", "estimators")),
     ("the paper again", ("experiments",)),
+    ("beside other methods", ("benchmark",)),
     ("the command line", ("cli",)),
     ("all of it", ("__init__", "__main__")),
 ]

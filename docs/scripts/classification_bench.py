@@ -24,17 +24,19 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from classification_peers import PEERS, Fit
-from classification_problems import RINGS, Array, Classes, make
+from classification_peers import PEERS
+from classification_problems import make
 from machine import commit, processor, today, versions
-from sklearn.metrics import log_loss, roc_auc_score
 from threadpoolctl import threadpool_limits
 
 import nvsd
+from nvsd.benchmark.classes import RINGS
+from nvsd.benchmark.methods import Fit
+from nvsd.benchmark.problems import Array, Problem, shuffled
+from nvsd.benchmark.scores import class_scores
 
 RESULTS = Path(__file__).parents[1] / "classification"
 FIRST_SEED = 7000  # no seed that constants were tuned with
-LEAST = 1e-3  # probability
 SCORES = ("share", "distance", "log_loss", "auc", "accuracy", "size")
 
 
@@ -61,13 +63,10 @@ NOISE = [
 ]
 
 
-def problem(cell: Cell, seed: int) -> Classes:
+def problem(cell: Cell, seed: int) -> Problem:
     """The data of a cell, its columns shuffled."""
     p = make(cell.kind, seed, cell.n, cell.d)
-    order = np.random.default_rng([seed, cell.n, cell.d]).permutation(cell.d)
-    place = np.argsort(order)
-    true = sorted(place[p.true].tolist())
-    return p._replace(X=p.X[:, order], X_test=p.X_test[:, order], true=true)
+    return shuffled(p, np.random.default_rng([seed, cell.n, cell.d]))
 
 
 def measured(cell: Cell, seed: int, method: str) -> dict[str, Any]:
@@ -80,13 +79,13 @@ def measured(cell: Cell, seed: int, method: str) -> dict[str, Any]:
             start = time.process_time()
             fit = PEERS[method].fit(p.X, p.y, seed)
             seconds = time.process_time() - start
-            P = None if fit.predict_proba is None else fit.predict_proba(p.X_test)
+            P = None if fit.predict is None else fit.predict(p.X_test)
     except Exception as error:
         return row | {"failed": f"{type(error).__name__}: {error}"}
     return row | scores(p, fit, P) | {"seconds": round(seconds, 3)}
 
 
-def scores(p: Classes, fit: Fit, P: Array | None) -> dict[str, float | None]:
+def scores(p: Problem, fit: Fit, P: Array | None) -> dict[str, float | None]:
     """How good it is, None for what the method does not have."""
     found: dict[str, float | None] = dict.fromkeys(SCORES)
     true, k = set(p.true), len(p.true)
@@ -97,12 +96,7 @@ def scores(p: Classes, fit: Fit, P: Array | None) -> dict[str, float | None]:
         found["distance"] = 1 - len(true & chosen) / len(true | chosen)
         found["size"] = len(chosen)
     if P is not None:
-        P = np.maximum(P, LEAST)
-        P = P / P.sum(axis=1, keepdims=True)
-        several = P.shape[1] > 2
-        found["log_loss"] = float(log_loss(p.y_test, P))
-        found["auc"] = float(roc_auc_score(p.y_test, P if several else P[:, 1], multi_class="ovr"))
-        found["accuracy"] = float(np.mean(P.argmax(axis=1) == p.y_test))
+        found |= class_scores(p.y_test, P)
     return {name: None if v is None else float(f"{v:.6g}") for name, v in found.items()}
 
 

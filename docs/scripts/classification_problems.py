@@ -1,4 +1,4 @@
-"""Classes with known inputs: public problems, and kinds of our own.
+"""Classes with known inputs: public problems (`nvsd.benchmark.classes`), and kinds of our own.
 
 The constants of `nvsd.engine.loss_judging` and `nvsd.engine.loss_sets` were tuned on the kinds of
 TUNING, on a problem of three classes and on noise, with other draws than here. Two draws of the
@@ -13,72 +13,13 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-import selection_problems
-from numpy.typing import NDArray
 from scipy.special import expit
 
-Array = NDArray[np.float64]
-Labels = NDArray[np.intp]
-Rng = np.random.Generator
+from nvsd.benchmark import public
+from nvsd.benchmark.classes import DRAWN, RINGS, cancer, drawn_by, labelled
+from nvsd.benchmark.problems import Array, Problem, Rng
 
 FRESH = 2000  # rows to score probabilities on
-
-
-class Classes(NamedTuple):
-    """Training rows and their classes, true inputs, and fresh rows with theirs."""
-
-    X: Array
-    y: Labels
-    true: list[int]
-    X_test: Array
-    y_test: Labels
-
-
-Draw = Callable[[Rng, int, int], tuple[Array, Labels]]
-
-# --- public ---------------------------------------------------------------------------------------
-
-
-def orange_skin(rng: Rng, n: int, d: int) -> tuple[Array, Labels]:
-    """Chen et al. 2017: of the second class, the first four inputs lie in a shell."""
-    y = (rng.random(n) < 0.5).astype(int)
-    X = rng.standard_normal((n, d))
-    while (off := y.astype(bool) & ~_in_shell(X)).any():
-        X[off, :4] = rng.standard_normal((int(off.sum()), 4))
-    return X, y
-
-
-def _in_shell(X: Array) -> NDArray[np.bool_]:
-    square = (X[:, :4] ** 2).sum(axis=1)
-    return (square >= 9) & (square <= 16)
-
-
-def xor4(rng: Rng, n: int, d: int) -> tuple[Array, Labels]:
-    """Chen et al. 2017: corners of a cube, each with the opposite one in a class; variance ½."""
-    corner = rng.choice([-1.0, 1.0], (n, 3))
-    X = rng.standard_normal((n, d))
-    X[:, :3] = corner + np.sqrt(0.5) * X[:, :3]
-    first, second = corner[:, 0] * corner[:, 2] > 0, corner[:, 1] * corner[:, 2] > 0
-    return X, 2 * first.astype(int) + second
-
-
-def cancer(seed: int, n: int, d: int) -> Classes:
-    """Breast cancer of Wisconsin, with permuted columns of its own beside the thirty."""
-    from sklearn.datasets import load_breast_cancer
-
-    rng = np.random.default_rng([seed, n, d])
-    X, y = load_breast_cancer(return_X_y=True)
-    planted = [rng.permutation(X[:, a % 30]) for a in range(d - 30)]
-    X = np.column_stack([X, *planted])
-    rows = rng.permutation(len(y))
-    train, test = rows[:n], rows[n:]
-    return Classes(X[train], y[train], list(range(30)), X[test], y[test])
-
-
-RINGS = ("ring", "xor", "ringxor", "ringxorsum")
-DRAWN: dict[str, tuple[Draw, int]] = {"orange": (orange_skin, 4), "xor4": (xor4, 3)}
-
-# --- our own, for tuning --------------------------------------------------------------------------
 
 
 class Kind(NamedTuple):
@@ -111,20 +52,22 @@ TUNING: dict[str, Kind] = {
 }
 
 
-def make(kind: str, seed: int, n: int | None = None, d: int | None = None) -> Classes:
+def make(kind: str, seed: int, n: int | None = None, d: int | None = None) -> Problem:
     """Draw one problem; n and d default to the kind's own."""
     if kind in RINGS:
-        p = selection_problems.make(kind, seed, n, d, FRESH)
-        return Classes(p.X, p.y.astype(int), list(p.true), p.X_test, p.y_test.astype(int))
+        return labelled(public.make(kind, seed, n, d, FRESH))
     if kind == "cancer":
-        return cancer(seed, n or 400, d or 100)
+        n, d = n or 400, d or 100
+        return cancer(np.random.default_rng([seed, n, d]), n, d)
     own = TUNING.get(kind)
     n, d = n or (own.n if own else 100), d or (own.d if own else 10)
     rng = np.random.default_rng([seed, sum(map(ord, kind)), n, d])
-    if own is None:
-        draw, true = DRAWN[kind]
-        X, y = draw(rng, n + FRESH, d)
-    else:
-        true, X = own.true, rng.standard_normal((n + FRESH, d))
-        y = (rng.random(len(X)) < expit(own.odds(X))).astype(int)
-    return Classes(X[:n], y[:n], list(range(true)), X[n:], y[n:])
+    return drawn_by(*(DRAWN[kind] if own is None else (_by_odds(own), own.true)), rng, n, d, FRESH)
+
+
+def _by_odds(kind: Kind) -> Callable[[Rng, int, int], tuple[Array, Array]]:
+    def draw(rng: Rng, n: int, d: int) -> tuple[Array, Array]:
+        X = rng.standard_normal((n, d))
+        return X, (rng.random(n) < expit(kind.odds(X))).astype(int)
+
+    return draw

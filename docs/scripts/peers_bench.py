@@ -23,11 +23,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import selection_problems
-import unseen_problems
 from machine import commit, processor, today, versions
-from peers import PEERS, Array, Fit
-from selection_problems import Problem
+from peers import PEERS
 from threadpoolctl import threadpool_limits
+
+from nvsd.benchmark import unseen as unseen_problems
+from nvsd.benchmark.methods import Fit
+from nvsd.benchmark.problems import Array, Problem, shuffled
 
 RESULTS = Path(__file__).parents[1] / "selection"
 FIRST_SEED = 5000  # no seed that constants were tuned with
@@ -75,11 +77,7 @@ def problem(cell: Cell, seed: int) -> Problem:
     """The data of a cell, its columns shuffled."""
     source: Any = unseen_problems if cell.suite == "unseen" else selection_problems
     p = source.make(cell.kind, seed, cell.n, cell.d)
-    order = np.random.default_rng([seed, cell.n, cell.d]).permutation(cell.d)
-    place = np.argsort(order)
-    return p._replace(
-        X=p.X[:, order], X_test=p.X_test[:, order], true=sorted(place[p.true].tolist())
-    )
+    return shuffled(p, np.random.default_rng([seed, cell.n, cell.d]))
 
 
 def measured(cell: Cell, seed: int, method: str) -> dict[str, Any]:

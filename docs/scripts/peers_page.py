@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import selection_problems
-import unseen_problems
 from peers import PEERS
 from peers_bench import SUITES, read
 from peers_published import published
@@ -31,6 +30,9 @@ from peers_scores import (
     table,
     verdict,
 )
+
+from nvsd.benchmark import unseen
+from nvsd.benchmark.effects import total_effects
 
 FAINT = 0.01  # total Sobol index below which a true input can hardly be found
 FAINT_ROWS = 50_000
@@ -142,7 +144,7 @@ def faint() -> str:
 
 def unseen_effects() -> str:
     """The smallest effect of a true input of the unseen kinds."""
-    least = {name: unseen_problems.total_effects(name).min() for name in unseen_problems.KINDS}
+    least = {name: total_effects(name).min() for name in unseen.KINDS}
     name = min(least, key=lambda key: least[key])
     return (
         "`docs/scripts/unseen_problems.py`; every true input has a total Sobol index of at least "

@@ -62,7 +62,9 @@ COUNTS = ("cases", "certified", "warned", "refused")
 IN_A_PROCESS = "runs in processes of its own, which coverage does not follow"
 LEFT_INSIDE = "the loop is always left inside, at its last iteration at the latest"
 NEEDS_TORCH = "needs PyTorch, an optional extra that tests do not depend on"
+NEEDS_PEER = "needs a package of the extra competitors, which tests do not depend on"
 COMPETITORS = "nvsd/experiments/methods/competitors.py"
+PEERS = "nvsd/benchmark/methods"
 REASONS = {
     ("nvsd/solvers/driver.py", "solve_batch"): LEFT_INSIDE,
     ("nvsd/experiments/methods/denovas.py", "denovas"): LEFT_INSIDE,
@@ -70,6 +72,19 @@ REASONS = {
     (COMPETITORS, "XRFM.fit"): NEEDS_TORCH,
     (COMPETITORS, "_agop"): NEEDS_TORCH,
     (COMPETITORS, "_unit"): NEEDS_TORCH,
+    (f"{PEERS}/forests.py", "tree_shap"): NEEDS_PEER,
+    (f"{PEERS}/forests.py", "boruta"): NEEDS_PEER,
+    (f"{PEERS}/boosting.py", "_model"): NEEDS_PEER,
+    (f"{PEERS}/boosting.py", "gain"): NEEDS_PEER,
+    (f"{PEERS}/boosting.py", "shap"): NEEDS_PEER,
+    (f"{PEERS}/boosting.py", "ebm"): NEEDS_PEER,
+    (f"{PEERS}/kernels.py", "_Units.__init__"): NEEDS_TORCH,
+    (f"{PEERS}/kernels.py", "_Units.inputs"): NEEDS_TORCH,
+    (f"{PEERS}/kernels.py", "_Units.outcome"): NEEDS_TORCH,
+    (f"{PEERS}/kernels.py", "xrfm"): NEEDS_TORCH,
+    (f"{PEERS}/kernels.py", "lassonet"): NEEDS_TORCH,
+    (f"{PEERS}/conditional.py", "conditional"): NEEDS_PEER,
+    (f"{PEERS}/conditional.py", "conditional.loss"): NEEDS_PEER,
     ("nvsd/machine.py", "available_memory"): "operating systems that tell free memory otherwise",
     ("nvsd/results/schema.py", "library_version"): "the library used without being installed",
     ("nvsd/__main__.py", ""): IN_A_PROCESS,

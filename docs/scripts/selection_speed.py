@@ -74,10 +74,10 @@ def prepared(method: str, n: int) -> Any:
 
         return fit
     if method == "boruta":
-        from peers import boruta
+        from nvsd.benchmark.methods.forests import boruta
 
         def confirmed(X: Any, y: Any) -> list[str]:
-            return [f"x{a}" for a in np.flatnonzero(boruta(X, y, 0).selected)]
+            return [f"x{a}" for a in np.flatnonzero(boruta(X, y, False, 0).selected)]
 
         return confirmed
     import nvsd

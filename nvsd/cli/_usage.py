@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable
 from typing import Any
 
-from nvsd.cli import _replicate
+from nvsd.cli import _run_options
 from nvsd.kernels.named import kernel_names
 from nvsd.penalties.named import penalty_names
 
@@ -195,7 +195,8 @@ COMMANDS: dict[str, tuple[str, str, Callable[[argparse.ArgumentParser], None]]] 
     "predict": ("predictions for a new table", "MODEL.nc DATA", _predict),
     "show": ("what is in a file that nvsd wrote", "FILE.nc", _show),
     "report": ("a path or a selection as one HTML page", "FILE.nc --out FILE.html", _report),
-    "replicate": ("the paper's tables and its figure", "WHAT", _replicate.declare),
+    "replicate": ("the paper's tables and its figure", "WHAT", _run_options.declare),
+    "benchmark": ("nvsd.select beside other methods", "SUITE", _run_options.declare_benchmark),
 }
 
 

@@ -13,7 +13,8 @@ from nvsd.experiments.methods import METHODS, OURS_GROUPS
 from nvsd.experiments.protocol import EXPERIMENTS
 from nvsd.experiments.store import read
 from nvsd.experiments.tasks import Task
-from nvsd.results.schema import FIGURE, text
+from nvsd.results.runs import FIGURE
+from nvsd.results.schema import text
 
 N, REPLICATION = 110, 16  # the paper shows "the 17th replication"
 SHOWN = ("krls", "spam", "hsic", "denovas", "xrfm", "nvsd-l", "nvsd-gl", "nvsd-en", OURS_GROUPS)

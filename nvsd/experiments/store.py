@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
@@ -19,7 +19,8 @@ from nvsd.datasets import SUPPORT
 from nvsd.experiments.methods import METHODS
 from nvsd.experiments.protocol import EXPERIMENTS
 from nvsd.files import write_bytes, write_text
-from nvsd.results.schema import REPLICATION, text
+from nvsd.results.runs import REPLICATION
+from nvsd.results.schema import text
 
 __all__ = [
     "Record",
@@ -55,7 +56,7 @@ def write(path: Path, record: Record) -> None:
     write_text(path, json.dumps(record) + "\n")
 
 
-def read(path: Path) -> Record | None:
+def read(path: Path, is_good: Callable[[Any], bool] | None = None) -> Record | None:
     """A record, or None if there is none; a damaged one is set aside and named in a warning."""
     try:
         content = path.read_text("utf-8")
@@ -67,7 +68,7 @@ def read(path: Path) -> Record | None:
         record = json.loads(content)
     except (ValueError, RecursionError):
         record = None
-    if is_record(record):
+    if (is_good or is_record)(record):
         return dict(record)
     _set_aside(path)
     return None
@@ -210,10 +211,12 @@ def _content(dataset: xr.Dataset, encoding: dict[str, Any]) -> bytes:
     return content.getvalue()
 
 
-def load_results(folder: str | Path) -> dict[str, xr.Dataset]:
-    """The Datasets in a folder, in the order of the experiments."""
+def load_results(
+    folder: str | Path, names: Iterable[str] = tuple(EXPERIMENTS)
+) -> dict[str, xr.Dataset]:
+    """The Datasets in a folder, by default those of the experiments, in the order of the names."""
     results = {}
-    for name in EXPERIMENTS:
+    for name in names:
         path = Path(folder) / f"{name}.nc"
         if path.is_file():
             with xr.open_dataset(path, engine="h5netcdf") as dataset:

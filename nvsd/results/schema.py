@@ -190,29 +190,6 @@ CROSS_VALIDATION = Schema(
     },
 )
 
-_TASK = ("method", "n", "replication")
-REPLICATION = Schema(
-    "results of an experiment of the paper",
-    {
-        "rmse": Variable(_TASK, "root mean squared error on the test data"),
-        "validation_mse": Variable(_TASK, "mean squared error on the validation data"),
-        "seconds": Variable(_TASK, "processor time of the fit"),
-        "converged": Variable(_TASK, "part of the grid on which the solver met its tolerance"),
-        "support": Variable((*_TASK, "feature"), "whether the input was selected"),
-    },
-)
-
-FIGURE = Schema(
-    "predictions on the test data",
-    {
-        "prediction": Variable(
-            ("experiment", "method", "sample"), "predictions for the test data", "y"
-        ),
-        "y": Variable(("sample",), "target of the test data", "y"),
-        "X": Variable(("sample", "input"), "the inputs that are drawn", "x"),
-    },
-)
-
 # Without these a Dataset cannot predict.
 NEEDED = ("support", "n_selected", "x_mean", "x_scale", "y_mean", "feature", "kernel")
 # These do not depend on τ or μ.

@@ -11,13 +11,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from nvsd.benchmark import effects, unseen
+
 SCRIPTS = Path(__file__).parents[2] / "docs" / "scripts"
 
 
 @pytest.fixture
 def scripts(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     monkeypatch.syspath_prepend(str(SCRIPTS))
-    names = ("peers", "peers_bench", "peers_scores", "peers_page", "unseen_problems")
+    names = ("peers", "peers_bench", "peers_scores", "peers_page")
     return SimpleNamespace(**{name: import_module(name) for name in names})
 
 
@@ -31,25 +33,25 @@ def write(folder: Path, rows: list[dict[str, Any]]) -> None:
 
 
 def test_the_suites_have_the_sizes_that_were_published(scripts: SimpleNamespace) -> None:
-    public, unseen = scripts.peers_bench.public(), scripts.peers_bench.unseen()
+    public, fresh = scripts.peers_bench.public(), scripts.peers_bench.unseen()
     assert len(set(public)) == len(public) == 4 * 3 * 4 + 4 + 12 + 9
     assert {cell.d for cell in public if cell.kind == "friedman1"} == {10, 55, 205}
-    assert len(unseen) == 24
+    assert len(fresh) == 24
     known = import_module("selection_problems").KINDS
-    assert not {cell.kind for cell in unseen} & set(known)
+    assert not {cell.kind for cell in fresh} & set(known)
 
 
 @pytest.mark.parametrize("kind", ["sensors", "category", "counts", "dose"])
-def test_every_true_input_of_the_unseen_kinds_matters(kind: str, scripts: SimpleNamespace) -> None:
-    effects = scripts.unseen_problems.total_effects(kind, rows=4000)
-    assert len(effects) == len(scripts.unseen_problems.KINDS[kind].true)
-    assert effects.min() > scripts.unseen_problems.SMALLEST_EFFECT
+def test_every_true_input_of_the_unseen_kinds_matters(kind: str) -> None:
+    found = effects.total_effects(kind, rows=4000)
+    assert len(found) == len(unseen.KINDS[kind].true)
+    assert found.min() > effects.SMALLEST_EFFECT
 
 
-def test_an_input_drawn_again_keeps_its_place_among_the_others(scripts: SimpleNamespace) -> None:
-    kind, rng = scripts.unseen_problems.KINDS["sensors"], np.random.default_rng(0)
-    Z = scripts.unseen_problems.draw(kind, rng, 20_000, 16)
-    again = scripts.unseen_problems.redrawn(kind, Z, 3, rng)
+def test_an_input_drawn_again_keeps_its_place_among_the_others() -> None:
+    kind, rng = unseen.KINDS["sensors"], np.random.default_rng(0)
+    Z = unseen.draw(kind, rng, 20_000, 16)
+    again = effects.redrawn(kind, Z, 3, rng)
     np.testing.assert_allclose(np.corrcoef(again.T), np.corrcoef(Z.T), atol=0.03)
     assert abs(np.corrcoef(again[:, 3], Z[:, 3])[0, 1]) < 0.85
 

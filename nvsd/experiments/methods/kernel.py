@@ -7,9 +7,11 @@ import io
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 from unittest import mock
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.kernel_ridge import KernelRidge
 
 from nvsd.experiments.methods.base import Array, Mask, Method, Model, best_of, best_refit
@@ -78,7 +80,9 @@ def hsic_sets(X: Array, y: Array) -> list[Mask]:
     return [*path, np.ones(d, bool)]
 
 
-def hsic_path(X: Array, y: Array, size: int, B: int = 0, M: int = 1) -> list[Mask]:
+def hsic_path(
+    X: Array, y: NDArray[Any], size: int, B: int = 0, M: int = 1, classes: bool = False
+) -> list[Mask]:
     """The sets along its path up to a size; an empty list if its steps cycle.
 
     B and M are the package's: rows in a block, and permutations of them; 0 is one block.
@@ -92,7 +96,8 @@ def hsic_path(X: Array, y: Array, size: int, B: int = 0, M: int = 1) -> list[Mas
     try:
         with _quiet():
             model.input(np.ascontiguousarray(X), np.asarray(y))
-            model.regression(size, B=B, M=M, max_neighbors=min(10, d - 1), n_jobs=1)
+            fit = model.classification if classes else model.regression
+            fit(size, B=B, M=M, max_neighbors=min(10, d - 1), n_jobs=1)
     except IndexError:  # it has room for 4d steps only
         return []
     return list((np.asarray(model.path) > 0).T)
