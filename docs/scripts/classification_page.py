@@ -81,7 +81,9 @@ def means_of(
 ) -> tuple[dict[str, float], int]:
     """The mean of each method over the seeds that all have, and how many these are."""
     present = [m for m in compared(score) if by_method.get(m)]
-    seeds = set.intersection(*(set(by_method[m]) for m in present)) if "ours" in present else set()
+    if "ours" not in present:
+        return {}, 0
+    seeds = set.intersection(*(set(by_method[m]) for m in present))
     if not seeds:
         return {}, 0
     found = {m: float(np.mean([by_method[m][s][score] for s in seeds])) for m in present}
