@@ -105,8 +105,8 @@ def nvsd_path(
     center : bool
         Whether to subtract the mean of y first; predictions add it back. With a loss that is not
         quadratic: whether there is a constant c.
-    solver : {"auto", "admm", "dual-gradient"}
-        "auto" takes the one that suits the representation.
+    solver : {"auto", "active-set", "admm", "dual-gradient"}
+        "auto" takes the one that suits the representation, the kernel and the penalty.
     quadratic : {"S2", "S1"}
         Which step of ADMM takes the elastic net's squared term.
     history : bool

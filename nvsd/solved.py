@@ -98,9 +98,9 @@ def solve(
         penalty = penalty_by_name(penalty, None, None)
     problem, origin = prepared.problem(y, check_flag("center", center))
     _check_scale(problem.scale)
-    kind = solver_named(solver, problem, settings)
     penalties = penalty.split()
     bounds = [each.bind(prepared.features) for each in penalties]
+    kind = solver_named(solver, problem, settings, bounds)
     # Before any work: even a grid that is too long may not fit.
     longest = grid.length * len(bounds)
     refuse_long_path(longest, int(np.prod(problem.shape)), prepared.max_memory)
@@ -141,6 +141,6 @@ def _given_taus(taus: ArrayLike) -> Array:
         raise ValueError("taus holds something other than numbers; give numbers.") from error
     if values.ndim != 1 or not values.size:
         raise ValueError(f"taus has shape {values.shape}; give at least one number in a row.")
-    for value in values:
+    for value in values[~((values >= 0) & (values < np.inf))]:
         check_non_negative("tau", float(value))
     return np.unique(values)[::-1]

@@ -10,6 +10,7 @@ import numpy as np
 import nvsd
 from nvsd.penalties import block_norms
 from nvsd.solvers import ADMM, Settings, flat_point, solve_batch
+from nvsd.solvers.active_set import Scalar
 from nvsd.solvers.admm import MEMORY
 from nvsd.solvers.base import State
 
@@ -87,3 +88,22 @@ class SingleTau(common.Timed):
 
     def time_tau(self, *params: Any) -> None:
         self.problem.path(self.penalty, taus=self.taus)
+
+
+class Scalars(common.Timed):
+    """The lasso in d numbers, 50 τ: all that a linear kernel leaves to the solver."""
+
+    repeat = (5, 20, 0.2)
+    params = ([0.0, 0.5], [18, 100])
+    param_names = ("ridge", "d")
+
+    def setup(self, ridge: float, d: int) -> None:
+        super().setup()
+        X = np.random.default_rng(common.SEED).standard_normal((5 * d, d))
+        y = X[:, :5].sum(axis=1) + X[:, 5]
+        M, g = 2 * X.T @ X / len(X), 2 * X.T @ y / len(X)
+        self.lasso = Scalar(M, g, np.ones(d), ridge, 5000)
+        self.taus = np.abs(g).max() * np.geomspace(1.0, 1e-3, 50)
+
+    def time_path(self, *params: Any) -> None:
+        self.lasso.path(self.taus)

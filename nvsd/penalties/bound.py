@@ -193,6 +193,12 @@ class BoundPenalty:
         ratio = np.divide(tau, gauge, out=np.zeros_like(gauge), where=gauge > 0)
         return np.asarray(U * ratio[:, None, None])
 
+    @property
+    def weights_alone(self) -> Array | None:
+        """The weight of each input, if no group of several inputs has one; else None."""
+        alone = not self._has_groups or len(self.group_weights) == len(self.feature_weights)
+        return self._total_weights if alone else None
+
     @cached_property
     def _total_weights(self) -> Array:
         """v_a + w_g of each feature."""

@@ -92,9 +92,11 @@ def _cheapest(possible: dict[str, Cost], limit: float, request: Request) -> str:
 
 def refuse_long_path(n_functions: int, size: int, max_memory: float | None) -> None:
     """Refuse more τ and μ than fit in memory, each with vectors of this size."""
+    if n_functions <= VECTORS_FOR:  # counted in the cost of the representation
+        return
     needed = 8.0 * VECTORS / VECTORS_FOR * n_functions * size
     limit = machine.available_memory() if max_memory is None else max_memory
-    if n_functions > VECTORS_FOR and needed > limit:
+    if needed > limit:
         raise ValueError(
             f"a path of {n_functions} functions would need {needed / GIB:.1f} GiB but only "
             f"{limit / GIB:.1f} GiB are allowed; give fewer tau or mu at a time."

@@ -28,6 +28,8 @@ def row_sum_norm(M: Array) -> float:
 
 def largest_eigenvalue(M: Array) -> float:
     """Of a symmetric matrix."""
+    if len(M) == 1:
+        return float(M[0, 0])
     if len(M) > in_pieces.WHOLE_EIGEN:
         return float(eigenvalues(M)[-1])
     last = len(M) - 1

@@ -13,35 +13,21 @@ from functools import cached_property, partial
 import numpy as np
 from numpy.typing import NDArray
 
-from nvsd.data.checks import refuse_rounding
 from nvsd.data.sums import Basis, Moments
-from nvsd.linalg import cholesky, gram, half_solve, shifted_system
+from nvsd.linalg import ShiftedSystem, cholesky, gram, half_solve, shifted_system
 from nvsd.representations.base import Problem, Representation
 from nvsd.representations.curvature import (
     inverse_block_norms,
     row_sum_norm,
 )
 from nvsd.representations.maps import DerivativeMap
-from nvsd.representations.quadratic import (
-    DenseQuadratic,
-    Quadratic,
-    SampleQuadratic,
-    rounding_of_inverse,
-)
+from nvsd.representations.quadratic import quadratic_of, rounding_of_inverse
 from nvsd.representations.request import Request
 from nvsd.representations.returned import Back, Solution
+from nvsd.representations.scalars import Scalars
 from nvsd.tolerances import EPS, LARGEST_ROUNDING, MEAN_ROUNDING, ROUNDED_SUMS, SINGULAR
 
 Array = NDArray[np.float64]
-
-# Features for each sample, from which on A is inverted by way of the samples: then the products
-# with Φ cost less than those with A.
-FEW_SAMPLES = 2
-
-
-def _is_regular(A: Array, factor: Array) -> bool:
-    """Whether no column is nearly a combination of those before it, whatever their scales."""
-    return bool((factor.diagonal() ** 2 > SINGULAR * A.diagonal()).all())
 
 
 class FeatureSpace(Representation):
@@ -85,41 +71,20 @@ class FeatureSpace(Representation):
         gram *= self.loss.curvature / n
         self.A = gram
         self.A[np.diag_indices(len(self.A))] += 2.0 * self.nu
-        self.quadratic = self._quadratic(Phi, largest)
-        self.system = shifted_system(Z.gram(), self.A, method=request.s1)
+        shift = self.loss.shift(n, self.nu) if self.nu else 0.0
+        self.quadratic = quadratic_of(self.A, Phi, self.nu, shift, n, largest)
+        self.s1 = request.s1
 
-    def _quadratic(self, Phi: Array | None, largest: float) -> Quadratic:
-        """A and its inverse; largest is roughly the kernel's largest value."""
-        if not np.isfinite(largest):
-            refuse_rounding(self.nu, largest)
-        few = Phi is not None and FEW_SAMPLES * len(Phi) <= len(self.A)
-        if Phi is not None and few and self.nu > 0:
-            if 2.0 * self.nu <= SINGULAR * self.A.diagonal().max():
-                refuse_rounding(self.nu, largest)
-            return SampleQuadratic(Phi, self.nu, self.loss.shift(self.n, self.nu))
-        return DenseQuadratic(self.A, self._factorised(largest), self.nu)
+    @cached_property
+    def system(self) -> ShiftedSystem:  # type: ignore[override]
+        """Only made for solvers that have an S1."""
+        return shifted_system(self.Z.gram(), self.A, method=self.s1)
 
-    def _factorised(self, largest: float) -> Array:
-        """The Cholesky factor of A.
-
-        If ΦᵀΦ itself is well conditioned, any ν is allowed. Otherwise ν must be above the rounding
-        errors.
-        """
-        if self.nu > 0:
-            factor = cholesky(self.A.copy())
-            if np.min(factor.diagonal() ** 2) <= SINGULAR * self.A.diagonal().max():
-                refuse_rounding(self.nu, largest)
-            return factor
-        try:
-            factor = cholesky(self.A.copy(), repair=False)
-            if _is_regular(self.A, factor):
-                return factor
-        except np.linalg.LinAlgError:
-            pass
-        raise ValueError(
-            f"nu = 0 leaves the least-squares part singular: {self.n} samples do not determine "
-            f"{len(self.A)} features; give nu > 0 or more samples."
-        )
+    @cached_property
+    def scalars(self) -> Scalars | None:
+        """The problem in the derivatives alone, if each is one number and s1 was left open."""
+        picked = self.Z.picked if self.s1 == "auto" else None
+        return None if picked is None else Scalars(self.A, *picked)
 
     def problem(self, y: Array) -> Problem:
         """The problem for this y."""
@@ -139,8 +104,8 @@ class FeatureSpace(Representation):
         return len(self.A)
 
     def full_row_rank(self) -> bool:
-        """False: unknown without another factorisation, and rare where features are cheaper."""
-        return False
+        """Else unknown without another factorisation, and rare where features are cheaper."""
+        return self.scalars is not None
 
     @cached_property
     def curve_norms(self) -> Array:
@@ -150,6 +115,8 @@ class FeatureSpace(Representation):
     @cached_property
     def curve_inverse_norms(self) -> Array:
         """From a Cholesky factor of H, if its order is at most r: else it is singular."""
+        if self.scalars is not None:
+            return self.scalars.inverse_norms
         d, rows = self.shape
         p = d * rows
         rounding = rounding_of_inverse(self.A, self.nu, np.inf)
@@ -247,6 +214,19 @@ class FeatureProblem(Problem):
         rep = self.representation
         theta = rep.system.solve(kappa, self.b + kappa[:, None] * rep.Z.adjoint(V))
         return theta, rep.Z.forward(theta)
+
+    @property
+    def scalars(self) -> Scalars | None:
+        """The problem in the derivatives alone, if each is one number."""
+        return self.representation.scalars
+
+    def flat(self) -> tuple[Array, Array, Array]:
+        """In closed form if each derivative is one number: z = 0 and u = g."""
+        if self.scalars is None:
+            return super().flat()
+        z = np.zeros((1, *self.shape))
+        u = self.scalars.slope(self.b).reshape(z.shape)
+        return self.scalars.theta(z[:, :, 0], self.b), z, u
 
     def ridge(self) -> tuple[Array, Array]:
         """θ = A⁻¹b."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from nvsd.linalg import gram, product
 from nvsd.representations.monomials import Monomials
@@ -18,6 +20,11 @@ class DerivativeMap(Protocol):
     """Z, scaled by 1/√n: from θ to the derivatives."""
 
     shape: tuple[int, int]
+
+    @property
+    def picked(self) -> tuple[NDArray[np.intp], Array] | None:
+        """The feature and the factor of each input, if every derivative is one feature."""
+        ...
 
     def forward(self, theta: Array) -> Array:
         """Zθ for each row θ."""
@@ -45,6 +52,8 @@ class DenseMap:
 
     def __init__(self, Z: Array, d: int) -> None:
         self._Z, self.shape = Z, (d, len(Z) // d)
+
+    picked = None  # dense rows mix the features
 
     def forward(self, theta: Array) -> Array:
         """Zθ for each row θ."""
@@ -74,17 +83,36 @@ class MonomialMap:
 
     def __init__(self, Psi: Array, monomials: Monomials) -> None:
         self._Psi, self._T = Psi, monomials.T
-        self._T_transposed = monomials.T.T.tocsr()
         self.shape = (monomials.d, len(Psi))
+
+    @cached_property
+    def _T_transposed(self) -> csr_array:
+        return self._T.T.tocsr()
+
+    @cached_property
+    def picked(self) -> tuple[NDArray[np.intp], Array] | None:
+        """The feature and the factor of each input, if every derivative is one feature."""
+        if self._Psi.shape != (1, 1) or len(np.unique(self._T.indices)) < self.shape[0]:
+            return None
+        factors = self._Psi[0, 0] * self._T.data
+        return (self._T.indices.astype(np.intp), factors) if factors.all() else None
 
     def forward(self, theta: Array) -> Array:
         """Zθ for each row θ."""
+        if self.picked is not None:
+            columns, factors = self.picked
+            return np.asarray((theta[:, columns] * factors)[:, :, None])
         lower = (self._T @ theta.T).T
         blocks = np.ascontiguousarray(lower).reshape(len(theta) * self.shape[0], -1)
         return product(blocks, self._Psi.T).reshape(-1, *self.shape)
 
     def adjoint(self, V: Array) -> Array:
         """Zᵀv for each v."""
+        if self.picked is not None:
+            columns, factors = self.picked
+            theta = np.zeros((len(V), self._T.shape[1]))
+            theta[:, columns] = V[:, :, 0] * factors
+            return theta
         lower = product(V.reshape(-1, self.shape[1]), self._Psi).reshape(len(V), -1)
         return np.ascontiguousarray((self._T_transposed @ lower.T).T)
 

@@ -14,12 +14,17 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from nvsd.data.checks import refuse_rounding
 from nvsd.linalg import cholesky, cholesky_solve, gram, half_solve, product
 from nvsd.representations.curvature import inverse_of, largest_eigenvalue, row_sum_norm
 from nvsd.representations.maps import DerivativeMap
-from nvsd.tolerances import EPS, ROUNDED_SUMS, TINY
+from nvsd.tolerances import EPS, ROUNDED_SUMS, SINGULAR, TINY
 
 Array = NDArray[np.float64]
+
+# Features for each sample, from which on A is inverted by way of the samples: then the products
+# with Φ cost less than those with A.
+FEW_SAMPLES = 2
 
 
 class Quadratic(Protocol):
@@ -72,7 +77,11 @@ class DenseQuadratic:
     def curve_norms(self, Z: DerivativeMap) -> Array:
         """From Z_a A⁻¹ Z_aᵀ."""
         inverse = inverse_of(self.factor)
-        found = [largest_eigenvalue(each) for each in Z.sandwiches(inverse)]
+        if Z.picked is not None:
+            columns, factors = Z.picked
+            found = list(factors**2 * inverse.diagonal()[columns])
+        else:
+            found = [largest_eigenvalue(each) for each in Z.sandwiches(inverse)]
         rounding = rounding_of_inverse(self.A, self.nu, float(np.trace(inverse)))
         return np.asarray(found) * (1.0 + rounding)
 
@@ -116,6 +125,11 @@ class SampleQuadratic:
     def curve_norms(self, Z: DerivativeMap) -> Array:
         """From (Z_aZ_aᵀ − Z_aΦᵀPΦZ_aᵀ)/(2ν); the errors are relative to the first term."""
         found = []
+        if Z.picked is not None:
+            columns, factors = Z.picked
+            E = half_solve(self.P, np.ascontiguousarray((factors * self.Phi[:, columns]).T))
+            rest = factors**2 * (1.0 + self._rounding) - np.einsum("ai,ai->a", E, E)
+            return np.asarray(rest / (2.0 * self.nu))
         for L, D in Z.against(self.Phi):
             E = half_solve(self.P, D)
             found.append(largest_eigenvalue(L - gram(E)) + self._rounding * row_sum_norm(L))
@@ -126,3 +140,40 @@ def rounding_of_inverse(A: Array, nu: float, inverse_trace: float) -> float:
     """Of A⁻¹, relative to it: rounding errors of A beside its least eigenvalue."""
     largest = row_sum_norm(A) * min(inverse_trace, 0.5 / max(nu, TINY))
     return ROUNDED_SUMS * EPS * (len(A) + largest)
+
+
+def quadratic_of(
+    A: Array, Phi: Array | None, nu: float, shift: float, n: int, largest: float
+) -> Quadratic:
+    """A and its inverse; largest is roughly the kernel's largest value."""
+    if not np.isfinite(largest):
+        refuse_rounding(nu, largest)
+    if Phi is not None and FEW_SAMPLES * len(Phi) <= len(A) and nu > 0:
+        if 2.0 * nu <= SINGULAR * A.diagonal().max():
+            refuse_rounding(nu, largest)
+        return SampleQuadratic(Phi, nu, shift)
+    return DenseQuadratic(A, _factorised(A, nu, n, largest), nu)
+
+
+def _factorised(A: Array, nu: float, n: int, largest: float) -> Array:
+    """The Cholesky factor of A.
+
+    If ΦᵀΦ itself is well conditioned, any ν is allowed. Otherwise ν must be above the rounding
+    errors.
+    """
+    if nu > 0:
+        factor = cholesky(A.copy())
+        if np.min(factor.diagonal() ** 2) <= SINGULAR * A.diagonal().max():
+            refuse_rounding(nu, largest)
+        return factor
+    try:
+        factor = cholesky(A.copy(), repair=False)
+        # No column may be nearly a combination of those before it, whatever their scales.
+        if (factor.diagonal() ** 2 > SINGULAR * A.diagonal()).all():
+            return factor
+    except np.linalg.LinAlgError:
+        pass
+    raise ValueError(
+        f"nu = 0 leaves the least-squares part singular: {n} samples do not determine "
+        f"{len(A)} features; give nu > 0 or more samples."
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -266,6 +267,7 @@ def text(values: Any) -> Any:
     return np.array(list(values), dtype=object)
 
 
+@cache
 def library_version() -> str:
     """The installed version of nvsd."""
     try:

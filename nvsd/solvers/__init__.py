@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nvsd.solvers.active_set import ActiveSet
 from nvsd.solvers.admm import ADMM
 from nvsd.solvers.base import Solver, solver_named
 from nvsd.solvers.driver import solve_batch, solve_path, tau_grid, tighten
@@ -14,6 +15,7 @@ from nvsd.solvers.verification import Returned, verified
 
 __all__ = [
     "ADMM",
+    "ActiveSet",
     "DualGradient",
     "FlatPoint",
     "Intervals",

@@ -109,20 +109,28 @@ class Solver(ABC):
         self.limit = settings.tol * problem.scale
 
     @classmethod
-    def refuse(cls, problem: Problem, settings: Settings) -> None:
-        """Refuse a problem or settings that the solver cannot handle."""
+    def refusal(
+        cls, problem: Problem, settings: Settings, bounds: Sequence[BoundPenalty]
+    ) -> str | None:
+        """Why it cannot solve this problem, as one sentence; None if it can."""
         missing = [need for need in cls.needs if not hasattr(problem, need)]
         if missing:
-            raise ValueError(
+            return (
                 f"solver {cls.name!r} needs {', '.join(missing)}, which representation "
                 f"{problem.representation.kind!r} does not have; give solver="
                 f"{problem.representation.solver!r}, or another representation."
             )
         if settings.quadratic not in cls.quadratic:
-            raise ValueError(
+            return (
                 f"solver {cls.name!r} does not take quadratic = {settings.quadratic!r}; give "
                 f"{' or '.join(map(repr, cls.quadratic))}, or solver='admm'."
             )
+        return None
+
+    @classmethod
+    def suits(cls, problem: Problem) -> bool:
+        """Whether "auto" should take it before the solver that the representation names."""
+        return False
 
     @abstractmethod
     def batches(self, ascending: Array) -> list[Array]:
@@ -203,10 +211,23 @@ class Solver(ABC):
         )
 
 
-def solver_named(name: str, problem: Problem, settings: Settings) -> type[Solver]:
-    """The requested solver; "auto" is the one that suits the representation."""
+def solver_named(
+    name: str, problem: Problem, settings: Settings, bounds: Sequence[BoundPenalty] = ()
+) -> type[Solver]:
+    """The requested solver for these penalties.
+
+    "auto" is the first one that calls itself suited and can solve the problem, or else the one
+    that the representation names.
+    """
     known = short_names(Solver, "name")  # type: ignore[type-abstract]
-    suited = known[problem.representation.solver]
-    solver = by_name("solver", name, {"auto": suited, **known})
-    solver.refuse(problem, settings)
+    suited = [
+        each
+        for each in known.values()
+        if each.suits(problem) and each.refusal(problem, settings, bounds) is None
+    ]
+    usual = known[problem.representation.solver]
+    solver = by_name("solver", name, {"auto": suited[0] if bounds and suited else usual, **known})
+    refusal = solver.refusal(problem, settings, bounds)
+    if refusal is not None:
+        raise ValueError(refusal)
     return solver
