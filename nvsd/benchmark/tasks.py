@@ -127,9 +127,8 @@ def _signature(method: str) -> dict[str, str]:
 def _warm(method: str, classes: bool) -> None:
     """Fit once in each process, so that imports are not the method's time."""
     rng = np.random.default_rng(0)
-    X, y = rng.standard_normal(TINY), rng.standard_normal(TINY[0])
-    y = np.arange(len(X)) % 2 if classes else y
-    METHODS[method].fit(X, y, classes, 0)
+    X, noise = rng.standard_normal(TINY), rng.standard_normal(TINY[0])
+    METHODS[method].fit(X, np.arange(len(X)) % 2 if classes else noise, classes, 0)
 
 
 def records_in(out: str | Path, suite: str) -> list[Record]:
