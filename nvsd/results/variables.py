@@ -72,8 +72,8 @@ class Schema:
         return dataset
 
 
-def _coordinates(coords: Mapping[str, Any]) -> xr.Coordinates:
-    """As xarray makes them from arrays, pairs and numbers, in half the time."""
+def _coordinates(coords: Mapping[str, Any]) -> Mapping[Any, Any]:
+    """As xarray makes them from arrays, pairs and numbers, in half the time; others as they are."""
     variables: dict[Hashable, xr.Variable] = {}
     indexes: dict[Hashable, PandasIndex] = {}
     for name, given in coords.items():
@@ -81,8 +81,12 @@ def _coordinates(coords: Mapping[str, Any]) -> xr.Coordinates:
             values = pd.Index(given, dtype=object if given.dtype == object else None)
             indexes[name] = PandasIndex(values, name)
             variables |= indexes[name].create_variables()
+        elif isinstance(given, tuple) and len(given) == 2 and given[0] != name:
+            variables[name] = _variable(*given)
+        elif isinstance(given, str | float | int | np.generic):
+            variables[name] = _variable((), given)
         else:
-            variables[name] = _variable(*(given if isinstance(given, tuple) else ((), given)))
+            return coords
     return xr.Coordinates(variables, indexes=indexes)
 
 
