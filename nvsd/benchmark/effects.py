@@ -10,6 +10,7 @@ import numpy as np
 
 from nvsd.benchmark.problems import Array, Rng
 from nvsd.benchmark.unseen import KINDS, Kind, columns, draw
+from nvsd.linalg import safe_threads
 
 SMALLEST_EFFECT = 0.01  # of a true input: its total Sobol index; none may be below
 
@@ -21,7 +22,8 @@ def redrawn(kind: Kind, Z: Array, a: int, rng: Rng) -> Array:
     if kind.correlation is None:
         again[:, a] = fresh
     else:
-        p = np.linalg.inv(kind.correlation(Z.shape[1]))[a]
+        with safe_threads(Z.shape[1]):
+            p = np.linalg.inv(kind.correlation(Z.shape[1]))[a]
         mean = Z[:, a] - Z @ p / p[a]
         again[:, a] = mean + fresh / np.sqrt(p[a])
     return again

@@ -34,6 +34,7 @@ from nvsd.benchmark.unseen_inputs import (
     uniform,
     yes,
 )
+from nvsd.linalg import safe_threads
 
 __all__ = ["KINDS", "Kind", "columns", "draw", "drawn", "make"]
 
@@ -229,7 +230,10 @@ def columns(kind: Kind, Z: Array) -> Array:
 def draw(kind: Kind, rng: Rng, n: int, d: int) -> Array:
     """The normal variables behind the inputs."""
     Z = rng.standard_normal((n, d))
-    return Z if kind.correlation is None else Z @ np.linalg.cholesky(kind.correlation(d)).T
+    if kind.correlation is None:
+        return Z
+    with safe_threads(d):
+        return Z @ np.linalg.cholesky(kind.correlation(d)).T
 
 
 def make(

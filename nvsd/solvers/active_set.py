@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from nvsd.linalg import product
+from nvsd.linalg import product, safe_threads
 from nvsd.penalties import BoundPenalty
 from nvsd.representations.base import Problem
 from nvsd.representations.feature_space import FeatureProblem
@@ -81,7 +81,8 @@ class Scalar:
         if self.ridge:
             M[np.diag_indices(len(M))] += 2.0 * tau * self.ridge
         right = np.array([self.g.take(index), pull.take(index)])
-        _, found, info = lapack.dposv(M.T, right.T, lower=1)
+        with safe_threads(len(M)):
+            _, found, info = lapack.dposv(M.T, right.T, lower=1)
         if info:  # rounding has made it indefinite
             found = np.linalg.lstsq(M, right.T)[0]
         both[:, index] = found.T

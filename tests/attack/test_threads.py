@@ -14,7 +14,7 @@ from nvsd.linalg.in_pieces import NARROW, WHOLE, WHOLE_EIGEN, WIDTH
 NVSD = Path(__file__).parents[2] / "nvsd"
 RISKY = {
     "potrf", "dpotrf", "spotrf", "dpftrf", "dpstrf", "dpotri", "trtri", "dtrtri", "cho_factor",
-    "eigh", "inv", "cholesky", "solve",
+    "eigh", "inv", "cholesky", "solve", "dposv",
 }  # fmt: skip
 # Of an order that never grows: the few steps of Anderson's acceleration, pieces of larger matrices,
 # and the paper's experiments, whose sizes are fixed.
