@@ -21,7 +21,7 @@ SCRIPTS = Path(__file__).parents[2] / "docs" / "scripts"
 @pytest.fixture
 def scripts(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     monkeypatch.syspath_prepend(str(SCRIPTS))
-    names = ("benchmarks", "benchmarks_pictures", "benchmarks_plan")
+    names = ("benchmarks_page", "benchmarks_pictures", "benchmarks_plan")
     return SimpleNamespace(**{name: import_module(name) for name in names})
 
 
@@ -30,7 +30,7 @@ def test_the_command_line_knows_all_suites() -> None:
 
 
 def test_a_page_without_results_says_so(scripts: SimpleNamespace, tmp_path: Path) -> None:
-    text = scripts.benchmarks.page(tmp_path, tmp_path / "a.png")
+    text = scripts.benchmarks_page.page(tmp_path, tmp_path / "a.png")
     assert "there are 0 replications" in text
     assert not (tmp_path / "a.png").exists()
 
@@ -43,7 +43,7 @@ def test_the_page_is_written_from_stored_results(scripts: SimpleNamespace, tmp_p
     save_results({"public": results}, tmp_path)
     cell = SUITES["public"][3]
     (tmp_path / "explanations.json").write_text(f'{{"public/{cell.problem}": "It is so."}}')
-    text = scripts.benchmarks.page(tmp_path, tmp_path / "a.png")
+    text = scripts.benchmarks_page.page(tmp_path, tmp_path / "a.png")
     assert (tmp_path / "a.png").stat().st_size > 10_000
     assert "Replications so far: public 8 (4 of 30 cells); 10 of each are planned." in text
     assert "Not run yet: unseen, classes" in text

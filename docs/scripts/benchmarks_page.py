@@ -2,7 +2,7 @@
 
     nvsd benchmark public --out runs --known docs/benchmarks   # and the other suites
     cp runs/*.nc docs/benchmarks/
-    python docs/scripts/benchmarks.py
+    python docs/scripts/benchmarks_page.py
 
 What has not been measured is left out. `docs/benchmarks/explanations.json` says for a problem, as
 in {"public/ring": "..."}, why another method is better there.
@@ -39,10 +39,10 @@ INTRO = """\
 # Benchmarks
 
 Does `nvsd.select` beat what you use now, on data that its authors did not pick? Every method has
-its authors' defaults and sees the same data on one thread. `docs/scripts/benchmarks.py` writes this
-page from what `nvsd benchmark` has measured. [The plan](benchmarks_plan.md), with all cells and
-methods, was fixed before the first reported run. A cell is a problem with its numbers of rows and
-inputs.
+its authors' defaults and sees the same data on one thread. `docs/scripts/benchmarks_page.py`
+writes this page from what `nvsd benchmark` has measured. [The plan](benchmarks_plan.md), with all
+cells and methods, was fixed before the first reported run. A cell is a problem with its numbers of
+rows and inputs.
 
 **{replications}**
 """
