@@ -119,7 +119,7 @@ class BoundPenalty:
         and N is J without c. It does not use `shrinkage`, because certificates check that too.
         """
         if self.ridge == 0:
-            return np.where(self.gauge(R) <= tau * (1 + DUAL_BALL), 0.0, np.inf)
+            return np.where(self.gauge(R, tau) <= tau * (1 + DUAL_BALL), 0.0, np.inf)
         v, w, tau = self.feature_weights, self.group_weights, _column(tau)
         with np.errstate(divide="ignore", over="ignore"):
             norms = self._group_norms(np.maximum(R - v * tau, 0))
@@ -127,25 +127,27 @@ class BoundPenalty:
             scaled = _ratio(excess, np.broadcast_to(2 * np.sqrt(self.ridge * tau), excess.shape))
             return np.asarray((scaled * scaled).sum(axis=-1))
 
-    def gauge(self, R: Array) -> Array:
-        """Smallest t >= 0 with u in t times the dual unit ball of J without c; R = norms of u.
+    def gauge(self, R: Array, least: float | Array = 0.0) -> Array:
+        """Smallest t >= least with u in t times the dual unit ball of J without c; R = norms of u.
 
         Notes
         -----
         In each group t is the root of |(R_a - v_a t)_+| = w_g t. The difference is convex and
         decreasing, so Newton's method climbs to the root from any t below it, here from
-        max_a R_a / (v_a + w_g). With w = 0 or v = 0 the root is known. A nonzero block without
-        weight gives inf.
+        max_a R_a / (v_a + w_g), or from `least`: where u is inside that ball, one look is enough.
+        With w = 0 or v = 0 the root is known. A nonzero block without weight gives inf.
         """
         v, w = self.feature_weights, self.group_weights
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             if not self._has_groups:
-                return np.asarray(_ratio(R, np.broadcast_to(v, R.shape)).max(axis=-1))
+                found = _ratio(R, np.broadcast_to(v, R.shape)).max(axis=-1)
+                return np.asarray(np.maximum(found, least))
             if not self._has_features:
                 norms = self._group_norms(R)
-                return np.asarray(_ratio(norms, np.broadcast_to(w, norms.shape)).max(axis=-1))
+                found = _ratio(norms, np.broadcast_to(w, norms.shape)).max(axis=-1)
+                return np.asarray(np.maximum(found, least))
             both = np.broadcast_to(v + w[self.labels], R.shape)
-            t = self._reduce(np.maximum.reduceat, _ratio(R, both))
+            t = np.maximum(self._reduce(np.maximum.reduceat, _ratio(R, both)), _column(least))
             while True:
                 excess = np.maximum(R - v * t[..., self.labels], 0)
                 norms = self._group_norms(excess)
@@ -188,7 +190,7 @@ class BoundPenalty:
         unpenalised = self._total_weights == 0
         if unpenalised.any():
             U = np.where(unpenalised[:, None], 0.0, U)
-        gauge = np.maximum(self.gauge(block_norms(U)), tau)
+        gauge = self.gauge(block_norms(U), tau)
         # At τ = 0 only u = 0 is in the domain.
         ratio = np.divide(tau, gauge, out=np.zeros_like(gauge), where=gauge > 0)
         return np.asarray(U * ratio[:, None, None])

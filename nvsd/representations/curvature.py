@@ -18,7 +18,7 @@ from nvsd.linalg import (
 
 Array = NDArray[np.float64]
 
-LARGEST_CHANGE = 0.01  # of bounds of H⁻¹ that come from the factor of another matrix
+LARGEST_CHANGE = 0.05  # of bounds of H⁻¹ that come from the factor of another matrix
 
 
 def row_sum_norm(M: Array) -> float:
@@ -66,7 +66,7 @@ def inverse_block_norms(H: Array, d: int, error: float) -> Array:
 def shifted_inverse_block_norms(C: Array, d: int, kappa: float, shift: float) -> Array | None:
     """Upper bounds of ‖(H⁻¹)_aa‖₂ from G = (CᵀC)⁻¹/κ ≤ H + shift I.
 
-    None if the shift changes them by more than a hundredth: then H itself must be factorised.
+    None if the shift changes them by more than a twentieth: then H itself must be factorised.
 
     Notes
     -----

@@ -77,6 +77,7 @@ class ADMM(Solver):
 
     def warm_start(self, tau: Array) -> State:
         """On the line from the neighbour to the flat point, where φ = 0."""
+        self.rough = self.settings.tol >= ROUGH_TOL  # what fails at one κ may do at another
         known, phi, u = self.neighbour or self._near_ridge(float(tau[0]))
         if np.isfinite(self.flat.tau_max):
             way = ((tau - known) / (self.flat.tau_max - known))[:, None, None]

@@ -39,6 +39,18 @@ class Sections(NamedTuple):
         norm = np.einsum("ki,ki->k", self.alpha, f) + np.einsum("kai,kai->k", self.beta, z)
         return f, z / np.sqrt(len(self.X)), np.maximum(norm, 0.0)
 
+    def values(self) -> Array:
+        """f at the samples (k, n)."""
+        values, _ = blocks.rows_first(
+            self.kernel, self.X, self.X, self.alpha, self.beta, gradient=False
+        )
+        return values
+
+    def with_others(self, others: Sections) -> Sections:
+        """These functions, and others after them."""
+        alpha, beta = (np.concatenate(pair) for pair in zip(self[2:], others[2:], strict=True))
+        return self._replace(alpha=alpha, beta=beta)
+
     def rounding(self) -> tuple[Array, Array]:
         """Errors of f (k, n) and its derivatives (k, d, n), from sums of all |terms|."""
         if self.X.size**2 > LARGEST_SUMS:
@@ -107,33 +119,34 @@ def quadratic_gap(
     y, rep, u = problem.y, problem.representation, points.u
     assert y is not None
     n, nu, c, shift = rep.n, rep.nu, rep.loss.curvature, rep.loss.shift(rep.n, rep.nu)
-    f_error, z_error = sections.rounding()
     fenchel = problem.fenchel_gap(penalty, points.tau, z, u)
     values = -c / n * (y - f - shift * sections.alpha)
     slopes = 2.0 * nu * sections.beta + u / np.sqrt(n)
     gradient = sections._replace(alpha=values, beta=slopes)
-    distance, more = _distance(gradient, shift)
+    distance, rest = _distance(gradient, shift)
+    (f_error, z_error), more = _roundings(sections, rest)
     more_f = np.sqrt(0.5 * c * np.mean(f_error**2, axis=1))
     distance = (np.sqrt(distance / (4.0 * nu)) + more_f) ** 2
     error = _fenchel_rounding(points, problem, penalty, z_error)
     return fenchel + distance, error + more / (4.0 * nu)
 
 
-def _distance(g: Sections, shift: float) -> tuple[Array, Array]:
-    """min over a of ‖g − Σ_i a_i k(x_i, ·)‖² + shift ‖a‖², and a bound on its error."""
+def _distance(g: Sections, shift: float) -> tuple[Array, Sections]:
+    """min over a of ‖r‖² + shift ‖a‖² with r = g − Σ_i a_i k(x_i, ·), and r at the best a."""
     K = blocks.K(g.kernel, g.X)
     K[np.diag_indices(len(K))] += shift
-    at_samples, _, _ = g.evaluate()
-    a = cholesky_solve(cholesky(K), at_samples)
+    a = cholesky_solve(cholesky(K), g.values())
     rest = g._replace(alpha=g.alpha - a)
-    return rest.evaluate()[2] + shift * np.einsum("ki,ki->k", a, a), _norm_rounding(rest)
+    return rest.evaluate()[2] + shift * np.einsum("ki,ki->k", a, a), rest
 
 
-def _norm_rounding(f: Sections) -> Array:
-    """Of ‖f‖²."""
-    f_error, z_error = f.rounding()
-    of_beta = (np.abs(f.beta) * z_error).sum(axis=(1, 2))
-    return np.asarray((np.abs(f.alpha) * f_error).sum(axis=1) + of_beta)
+def _roundings(f: Sections, g: Sections) -> tuple[tuple[Array, Array], Array]:
+    """Errors of each f and its derivatives, and of ‖g‖², with every |entry of G| computed once."""
+    k, of_both = len(f.alpha), f.with_others(g).rounding()
+    f_error, z_error = (each[k:] for each in of_both)
+    of_beta = (np.abs(g.beta) * z_error).sum(axis=(1, 2))
+    of_norm = (np.abs(g.alpha) * f_error).sum(axis=1) + of_beta
+    return (of_both[0][:k], of_both[1][:k]), np.asarray(of_norm)
 
 
 def split_gap(
@@ -151,8 +164,9 @@ def split_rounding(
 
     Each value of f, and each derivative, changes the first two terms by at most twice its slope.
     """
-    rounding = gap_rounding(points, problem, penalty, *sections.rounding())
-    return rounding + problem.representation.nu * _norm_rounding(_off(points, problem, sections))
+    errors, of_norm = _roundings(sections, _off(points, problem, sections))
+    rounding = gap_rounding(points, problem, penalty, *errors)
+    return rounding + problem.representation.nu * of_norm
 
 
 def _off(points: Points, problem: Problem, sections: Sections) -> Sections:

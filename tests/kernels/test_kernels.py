@@ -434,3 +434,19 @@ def test_blocks_in_pieces_are_those_in_one(kernel, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("nvsd.linalg.in_pieces.FLOPS", 1.0)
     for one, other in zip(whole, all_blocks(), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-13, atol=1e-13)
+
+
+@every_kernel
+@pytest.mark.parametrize(("rows", "functions"), [(3, 5), (40, 3), (200, 7)])
+def test_many_functions_at_once_are_the_same_as_one_by_one(
+    kernel: Kernel, rows: int, functions: int, rng: np.random.Generator
+) -> None:
+    X, X_new = rng.standard_normal((rows, D)), rng.standard_normal((rows + 1, D))
+    alpha = rng.standard_normal((rows, functions))
+    beta = rng.standard_normal((D, rows, functions))
+    f, slopes = blocks.evaluate(kernel, X_new, X, alpha, beta)
+    for c in range(functions):
+        one = blocks.evaluate(kernel, X_new, X, alpha[:, [c]], beta[:, :, [c]])
+        for many, alone in zip((f, slopes), one, strict=True):
+            largest = np.abs(alone).max()
+            np.testing.assert_allclose(many[..., [c]], alone, rtol=0, atol=1e-12 * largest)

@@ -311,6 +311,14 @@ def test_gauge_is_homogeneous(problem: Problem, factor: float) -> None:
     np.testing.assert_allclose(J.gauge(factor * R), factor * J.gauge(R), rtol=1e-12, atol=0)
 
 
+@given(moderate, st.sampled_from([0.0, 0.3, 0.999, 1.0, 1.001, 5.0]))
+def test_the_gauge_can_start_from_below(problem: Problem, share: float) -> None:
+    J, R = problem.bound, block_norms(problem.Z)
+    gauge = J.gauge(R)
+    least = share * np.where(gauge < np.inf, gauge, 1.0)
+    np.testing.assert_allclose(J.gauge(R, least), np.maximum(gauge, least), rtol=1e-12, atol=0)
+
+
 @given(problems())
 def test_prox_is_exactly_zero_from_the_gauge_on(problem: Problem) -> None:
     J, R = problem.bound, block_norms(problem.Z)
