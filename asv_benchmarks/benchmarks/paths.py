@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from nvsd.penalties import Lasso
+
 from . import common
 
 LONG = 2.0  # seconds
@@ -28,6 +30,29 @@ class Path(Prepared):
 
     def time_path(self, *params: Any) -> None:
         self.problem.path(self.penalty)
+
+
+class Adaptive(common.Timed):
+    """A path with adaptive weights, which differ by a factor of up to a hundred."""
+
+    param_names = ("problem", "n")
+    params = (list(common.PROBLEMS), common.SIZES)
+
+    def setup(self, name: str, n: int) -> None:
+        super().setup()
+        self.problem = common.problem(name, n)
+        norms = self.problem.path().derivative_norm.isel(tau=15).values
+        self.penalty = Lasso(weights=1.0 / (norms + 0.01 * norms.max()))
+
+    def time_adaptive(self, *params: Any) -> None:
+        self.problem.path(self.penalty)
+
+    def track_ratio_to_plain(self, *params: Any) -> float:
+        """Seconds with these weights over seconds without weights."""
+        plain = common.best(self.problem.path, 3)
+        return common.best(lambda: self.problem.path(self.penalty), 3) / plain
+
+    track_ratio_to_plain.unit = "times the plain path"
 
 
 class PathMemory(Prepared):

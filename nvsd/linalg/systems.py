@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import suppress
+from copy import copy
 from typing import Any, Protocol
 
 import numpy as np
@@ -57,6 +58,10 @@ class ShiftedSystem(Protocol):
         """The same with errors of single precision, if that is faster."""
         ...
 
+    def with_diagonal(self, diagonal: Array) -> ShiftedSystem | None:
+        """The system with this diagonal in place of the identity; None if M0 is another matrix."""
+        ...
+
     def smallest_pivot(self, kappa: float) -> float:
         """A pivot of M0 + κ M1; if M1 is singular, it is as small as a pivot of M0 alone."""
         ...
@@ -101,6 +106,7 @@ class CholeskySystem:
 
     def __init__(self, M1: Array, M0: Array | None = None, memory: float = KEPT_BYTES) -> None:
         self._order, self._diagonal = len(M1), packed_diagonal(len(M1))
+        self._added: float | Array = 1.0  # to the diagonal, if there is no M0
         # Few factors fit: then a packed copy of what the caller keeps would be a fifth of all.
         self._large = M0 is None and 8.0 * M1.size > memory
         self._M1 = M1 if self._large else pack(M1)
@@ -112,6 +118,16 @@ class CholeskySystem:
         self._rough = M0 is None and not self._large and len(M1) <= in_pieces.WHOLE
         self._full = (M1 if M1.flags.c_contiguous else M1.T) if self._rough else M1[:0]
         self.n_factorisations = 0
+
+    def with_diagonal(self, diagonal: Array) -> CholeskySystem | None:
+        """It shares M1, and has factors of its own: one fewer, as this one may keep one."""
+        if self._M0 is not None:
+            return None
+        other = copy(self)
+        other._keep = max(1, self._keep - 1)
+        other._added, other._factors, other.n_factorisations = diagonal, OrderedDict(), 0
+        other.kappa_unit = self.kappa_unit * float(np.mean(diagonal))
+        return other
 
     def solve(self, kappa: Array, B: Array) -> Array:
         """Rows x_j with (M0 + κ_j M1) x_j = b_j."""
@@ -146,7 +162,7 @@ class CholeskySystem:
         """A factor in single precision, None if rounding has made the matrix indefinite."""
         M = np.empty(self._full.shape, dtype=np.float32, order="F")
         np.multiply(self._full.T, -kappa, out=M, casting="same_kind")
-        M[np.diag_indices(self._order)] += np.float32(1.0)
+        M[np.diag_indices(self._order)] += np.asarray(self._added, dtype=np.float32)
         with safe_threads(self._order):
             factor, info = lapack.spotrf(M, lower=1, clean=0, overwrite_a=1)
         return None if info else factor
@@ -190,7 +206,7 @@ class CholeskySystem:
                 if self._M0 is not None:
                     M[part] += self._M0[part]
             if self._M0 is None:
-                M[self._diagonal] += 1.0
+                M[self._diagonal] += self._added
             M[self._diagonal] += jitter * M[self._diagonal].max()
             if in_pieces.factorise_packed(M, self._order) == 0:
                 return M
@@ -228,6 +244,7 @@ class DiagonalSystem:
 
     def __init__(self, M1: Array, M0: Array | None = None) -> None:
         self.kappa_unit = _unit(M1, M0)
+        self._M1 = M1 if M0 is None else None
         if M0 is None:
             eigenvalues, self._W = in_pieces.eigen(M1)
         else:
@@ -241,6 +258,10 @@ class DiagonalSystem:
     def solve(self, kappa: Array, B: Array) -> Array:
         """Rows x_j with (M0 + κ_j M1) x_j = b_j."""
         return product(product(B, self._W) / (1.0 + kappa[:, None] * self._lambda), self._W.T)
+
+    def with_diagonal(self, diagonal: Array) -> DiagonalSystem | None:
+        """Another decomposition."""
+        return None if self._M1 is None else DiagonalSystem(self._M1, np.diag(diagonal))
 
     def solve_roughly(self, kappa: Array, B: Array) -> Array:
         """The same: small systems gain nothing."""

@@ -49,7 +49,7 @@ def _ratio(numerator: Array, denominator: Array) -> Array:
 def _column(number: float | Array) -> Array:
     """One number per point, shaped to go with one column per feature or group."""
     array = np.asarray(number, dtype=float)
-    return array[:, None] if array.ndim else array
+    return array[:, None] if array.ndim == 1 else array
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +59,8 @@ class BoundPenalty:
     The fields are v (d,), w (G,), the group 0..G-1 of each feature (no group is empty), c, and
     the names of the groups; v, w, c >= 0. `value`, `shrinkage`, `gauge` and `conjugate` take block
     norms R of shape (k, d), or (d,) for a single point; `prox` and `feasible` take the blocks
-    themselves. `step` and `tau` are one number, or one per point.
+    themselves. `step` and `tau` are one number, or one per point; `step` may also be (k, d), one
+    number per feature which is the same within each of the `parts`.
 
     Examples
     --------
@@ -97,12 +98,13 @@ class BoundPenalty:
         the sparse group lasso. A norm below its threshold gives exactly 0.
         """
         v, w, step = self.feature_weights, self.group_weights, _column(step)
+        of_groups = self._reduce(np.maximum.reduceat, step) if step.shape[1:] > (1,) else step
         with np.errstate(over="ignore"):
             kept = np.maximum(R - v * step, 0) if self._has_features else R
             factors = _ratio(kept, R)
             if self._has_groups:
                 norms = self._group_norms(kept)
-                factors *= _ratio(np.maximum(norms - w * step, 0), norms)[..., self.labels]
+                factors *= _ratio(np.maximum(norms - w * of_groups, 0), norms)[..., self.labels]
             return factors / (1 + 2 * self.ridge * step)
 
     def prox(self, Z: Array, step: float | Array) -> Array:
@@ -171,7 +173,7 @@ class BoundPenalty:
         v, w, tau = self.feature_weights, self.group_weights, _column(tau)
         of_groups = w * tau - self._group_norms(np.maximum(R - v * tau, 0))
         slack = np.maximum(v * tau - R, 0) + np.maximum(of_groups, 0)[..., self.labels]
-        return np.asarray(np.maximum(slack - DUAL_BALL * tau * self._total_weights, 0))
+        return np.asarray(np.maximum(slack - DUAL_BALL * tau * self.total_weights, 0))
 
     def inside(self, R: Array, tau: float | Array) -> NDArray[np.bool_]:
         """Where R_a, or the excess of its group, is surely less than tau times its weight.
@@ -187,7 +189,7 @@ class BoundPenalty:
         """
         if self.ridge > 0:
             return U
-        unpenalised = self._total_weights == 0
+        unpenalised = self.total_weights == 0
         if unpenalised.any():
             U = np.where(unpenalised[:, None], 0.0, U)
         gauge = self.gauge(block_norms(U), tau)
@@ -196,13 +198,23 @@ class BoundPenalty:
         return np.asarray(U * ratio[:, None, None])
 
     @property
+    def parts(self) -> NDArray[np.intp]:
+        """The part of each feature: S2 acts on every part alone, with a step of its own.
+
+        A subclass with another `shrinkage` is one part, unless it says more.
+        """
+        if type(self).shrinkage is not BoundPenalty.shrinkage:
+            return np.zeros_like(self.labels)
+        return self.labels if self._has_groups else np.arange(len(self.labels))
+
+    @property
     def weights_alone(self) -> Array | None:
         """The weight of each input, if no group of several inputs has one; else None."""
         alone = not self._has_groups or len(self.group_weights) == len(self.feature_weights)
-        return self._total_weights if alone else None
+        return self.total_weights if alone else None
 
     @cached_property
-    def _total_weights(self) -> Array:
+    def total_weights(self) -> Array:
         """v_a + w_g of each feature."""
         return self.feature_weights + self.group_weights[self.labels]
 

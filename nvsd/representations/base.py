@@ -26,17 +26,12 @@ from nvsd.kernels import Kernel
 from nvsd.linalg import ShiftedSystem
 from nvsd.losses import LossTerm, QuadraticLoss
 from nvsd.penalties import BoundPenalty, block_norms
+from nvsd.representations.flat_end import flat_end
 from nvsd.representations.request import Cost, Request, refuse_common
 from nvsd.representations.returned import Back, Solution
 from nvsd.representations.splitting import Curves, Splitting
-from nvsd.tolerances import FLAT_POINT
 
 Array = NDArray[np.float64]
-
-FLAT_KAPPA = 1e9  # times the system's unit: so large that S1 nearly enforces Zθ = v
-# Pairs of κ, in units of the system, and a number of rounds. The second pair is used if θ and u do
-# not match: explicit features lose digits to the large κ of the first.
-FLAT_ROUNDS = ((FLAT_KAPPA, 3), (1e-3 * FLAT_KAPPA, 4))
 
 
 class Representation(ABC):
@@ -187,10 +182,13 @@ class Problem(ABC):
         The target, if it was kept.
     term : LossTerm or None
         The loss, if S2 takes it: `nvsd.solvers.split`.
+    balance : (d, 1) array or None
+        κ of each input beside that of the others: see `balanced`.
     """
 
     representation: Representation
     term: LossTerm | None = None
+    balance: Array | None = None
     scale: float
     y: Array | None
 
@@ -208,17 +206,28 @@ class Problem(ABC):
         """The blocks of Z that belong to inputs, as a view: all, if the loss is quadratic."""
         return Z
 
+    @property
+    def system(self) -> ShiftedSystem:
+        """What S1 solves."""
+        return self.representation.system
+
+    def balanced(self, balance: Array | None) -> Problem:
+        """With κ times these numbers (d,) for the inputs; unchanged for None, or if S1 cannot."""
+        return self
+
     def kappas(self, kappa: Array) -> Array:
         """κ of every block, shaped to multiply z."""
-        return kappa[:, None, None]
+        each = kappa[:, None, None]
+        return each if self.balance is None else each * self.balance
 
     def metric(self, kappa: Array) -> Array | None:
         """The roots of `kappas`, up to one factor for each point; None if all are equal."""
-        return None
+        return None if self.balance is None else np.sqrt(self.balance)[None]
 
     def prox(self, penalty: BoundPenalty, W: Array, tau: Array, kappa: Array) -> Array:
         """S2: the prox of τJ/κ."""
-        return penalty.prox(W, tau / kappa)
+        step = tau / kappa
+        return penalty.prox(W, step if self.balance is None else step[:, None] / self.balance[:, 0])
 
     def feasible(self, penalty: BoundPenalty, U: Array, tau: Array) -> Array:
         """U in the domain of the conjugate of what S2 takes, from which rounding may move it."""
@@ -248,19 +257,8 @@ class Problem(ABC):
         """C and Zθ at τ = 0."""
 
     def flat(self) -> tuple[Array, Array, Array]:
-        """C, Zθ and the multiplier u of least norm at the minimum subject to Zθ = 0.
-
-        By the method of multipliers, with κ so large that three rounds suffice.
-        """
-        u = np.zeros((1, *self.shape))
-        for size, rounds in FLAT_ROUNDS:
-            kappa = np.array([size * self.representation.system.kappa_unit])
-            for _ in range(rounds):
-                C, z = self.s1(-u / kappa, kappa)
-                u = u + kappa * z
-            if self.half_distance(C, u)[0] <= FLAT_POINT * self.scale:
-                break
-        return C, z, u
+        """C, Zθ and the multiplier u of least norm at the minimum subject to Zθ = 0."""
+        return flat_end(self)
 
     def ridge_multiplier(self) -> Array:
         """The dual point at τ = 0."""

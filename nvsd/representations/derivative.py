@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from copy import copy
 from functools import cached_property
 
 import numpy as np
@@ -13,6 +14,7 @@ from nvsd.data.checks import refuse_rounding
 from nvsd.kernels import Kernel, blocks
 from nvsd.linalg import (
     KEPT_BYTES,
+    ShiftedSystem,
     cholesky,
     cholesky_solve,
     half_solve,
@@ -21,7 +23,7 @@ from nvsd.linalg import (
     shifted_system,
     symmetric_product,
 )
-from nvsd.representations.base import FLAT_KAPPA, Problem, Representation
+from nvsd.representations.base import Problem, Representation
 from nvsd.representations.curvature import (
     block_ranges,
     inverse_block_norms,
@@ -29,6 +31,7 @@ from nvsd.representations.curvature import (
     shifted_inverse_block_norms,
 )
 from nvsd.representations.derivative_splitting import DerivativeSplitting
+from nvsd.representations.flat_end import FLAT_KAPPA
 from nvsd.representations.request import VECTORS, Cost, Request, refuse_blocks
 from nvsd.representations.returned import Solution
 from nvsd.representations.splitting import Splitting
@@ -174,6 +177,7 @@ class DerivativeProblem(Problem):
 
     representation: DerivativeSpace
     y: Array
+    _own: tuple[ShiftedSystem, Array] | None = None  # if balanced: the system, and its diagonal
 
     def __init__(self, representation: DerivativeSpace, y: Array) -> None:
         self.representation, self.y = representation, y
@@ -181,23 +185,41 @@ class DerivativeProblem(Problem):
         Py = cholesky_solve(representation.P, y[None])
         self.h: Array = representation.slopes(Py)[0] / np.sqrt(len(y))
 
+    @property
+    def system(self) -> ShiftedSystem:
+        """That of the representation, if no input has a κ of its own."""
+        return self.representation.system if self._own is None else self._own[0]
+
+    def balanced(self, balance: Array | None) -> DerivativeProblem:
+        """With κ_a = κ m_a, S1 has the diagonal 1/m_a in place of the identity."""
+        if balance is None:
+            return self
+        diagonal = np.repeat(1.0 / balance, self.representation.n)
+        system = self.representation.system.with_diagonal(diagonal)
+        if system is None:
+            return self
+        other = copy(self)
+        other.balance, other._own = balance[:, None], (system, diagonal)
+        return other
+
     def s1(self, V: Array, kappa: Array) -> tuple[Array, Array]:
-        """z = v + (I + κH)⁻¹(h − v), and u = κ(z − v)."""
-        return self._s1(V, kappa, self.representation.system.solve)
+        """z = v + M⁻¹x and u = κx with (M⁻¹ + κH)x = h − v; M is I, or has the m_a."""
+        return self._s1(V, kappa, self.system.solve)
 
     def s1_roughly(self, V: Array, kappa: Array) -> tuple[Array, Array]:
         """With a factor in single precision."""
-        return self._s1(V, kappa, self.representation.system.solve_roughly)
+        return self._s1(V, kappa, self.system.solve_roughly)
 
     def _s1(self, V: Array, kappa: Array, solved: Solve) -> tuple[Array, Array]:
         v = V.reshape(len(V), -1)
         x = solved(kappa, self.h - v)
-        return kappa[:, None] * x, (v + x).reshape(V.shape)
+        z = v + (x if self._own is None else self._own[1] * x)
+        return kappa[:, None] * x, z.reshape(V.shape)
 
     def refined(self, C: Array, Z: Array, kappa: Array) -> Array:
-        """The residual h − v − (I + κH)x, where u = κx and z = v + x, is h − Hu − z."""
+        """The residual h − v − (M⁻¹ + κH)x, where u = κx and z = v + M⁻¹x, is h − Hu − z."""
         residual = (self.derivatives(C) - Z).reshape(C.shape)
-        return C + kappa[:, None] * self.representation.system.solve_roughly(kappa, residual)
+        return C + kappa[:, None] * self.system.solve_roughly(kappa, residual)
 
     def ridge(self) -> tuple[Array, Array]:
         """u = 0 and z = h."""

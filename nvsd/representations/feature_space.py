@@ -7,6 +7,7 @@ From the n rows the solver needs only the sums ΦᵀΦ, Φᵀy and ‖y‖²; Z 
 from __future__ import annotations
 
 from abc import abstractmethod
+from copy import copy
 from dataclasses import replace
 from functools import cached_property, partial
 
@@ -203,17 +204,32 @@ class FeatureProblem(Problem):
     """min_θ ½θᵀAθ − bᵀθ + τJ(Zθ); C is θ."""
 
     representation: FeatureSpace
+    _own: ShiftedSystem | None = None  # if balanced
 
     def __init__(
         self, representation: FeatureSpace, b: Array, scale: float, y: Array | None = None
     ) -> None:
         self.representation, self.b, self.scale, self.y = representation, b, scale, y
 
+    @property
+    def system(self) -> ShiftedSystem:
+        """That of the representation, if no input has a κ of its own."""
+        return self.representation.system if self._own is None else self._own
+
+    def balanced(self, balance: Array | None) -> FeatureProblem:
+        """With κ_a = κ m_a, S1 has Σ_a m_a Z_aᵀZ_a in place of B."""
+        if balance is None:
+            return self
+        rep, other = self.representation, copy(self)
+        other.balance = balance[:, None]
+        other._own = shifted_system(rep.Z.gram(balance), rep.A, method=rep.s1)
+        return other
+
     def s1(self, V: Array, kappa: Array) -> tuple[Array, Array]:
-        """(A + κB)θ = b + κZᵀv."""
-        rep = self.representation
-        theta = rep.system.solve(kappa, self.b + kappa[:, None] * rep.Z.adjoint(V))
-        return theta, rep.Z.forward(theta)
+        """(A + κB)θ = b + κZᵀMv; M is I, or has the m_a."""
+        Z, weighed = self.representation.Z, V if self.balance is None else self.balance * V
+        theta = self.system.solve(kappa, self.b + kappa[:, None] * Z.adjoint(weighed))
+        return theta, Z.forward(theta)
 
     @property
     def scalars(self) -> Scalars | None:

@@ -34,8 +34,8 @@ class DerivativeMap(Protocol):
         """Zᵀv for each v."""
         ...
 
-    def gram(self) -> Array:
-        """B = ZᵀZ."""
+    def gram(self, balance: Array | None = None) -> Array:
+        """B = ZᵀZ, or Σ_a m_a Z_aᵀZ_a with numbers m (d,)."""
         ...
 
     def sandwiches(self, M: Array) -> Iterator[Array]:
@@ -63,9 +63,12 @@ class DenseMap:
         """Zᵀv for each v."""
         return product(V.reshape(len(V), -1), self._Z)
 
-    def gram(self) -> Array:
-        """B = ZᵀZ."""
-        return np.asarray(self._Z.T @ self._Z)
+    def gram(self, balance: Array | None = None) -> Array:
+        """B = ZᵀZ, or Σ_a m_a Z_aᵀZ_a with numbers m (d,)."""
+        Z = self._Z
+        if balance is not None:
+            Z = np.repeat(np.sqrt(balance), self.shape[1])[:, None] * Z
+        return np.asarray(Z.T @ Z)
 
     def sandwiches(self, M: Array) -> Iterator[Array]:
         """Z_a M Z_aᵀ for each input a."""
@@ -116,13 +119,15 @@ class MonomialMap:
         lower = product(V.reshape(-1, self.shape[1]), self._Psi).reshape(len(V), -1)
         return np.ascontiguousarray((self._T_transposed @ lower.T).T)
 
-    def gram(self) -> Array:
-        """B = Σ_a T_aᵀ ΨᵀΨ T_a, each summand on the few columns that ∂_a reaches."""
+    def gram(self, balance: Array | None = None) -> Array:
+        """B = Σ_a m_a T_aᵀ ΨᵀΨ T_a, each summand on the few columns that ∂_a reaches."""
         (d, _), q = self.shape, self._Psi.shape[1]
         B = np.zeros((self._T.shape[1],) * 2)
         inner = self._Psi.T @ self._Psi
         columns = self._T.indices.reshape(d, q)
         values = self._T.data.reshape(d, q)
+        if balance is not None:
+            values = np.sqrt(balance)[:, None] * values
         for column, value in zip(columns, values, strict=True):
             B[np.ix_(column, column)] += np.outer(value, value) * inner
         return B

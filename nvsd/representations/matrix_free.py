@@ -176,6 +176,9 @@ class ConjugateGradients:
         """The same: every solution starts from the last one."""
         return self.solve(kappa, B)
 
+    def with_diagonal(self, diagonal: Array) -> None:
+        """None: products alone have no diagonal."""
+
     def smallest_pivot(self, kappa: float) -> float:
         """Raise an error: conjugate gradients factorise nothing."""
         raise NotImplementedError("conjugate gradients have no pivots")

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from nvsd.penalties import BoundPenalty, block_norms
 from nvsd.representations.base import Problem
+from nvsd.solvers.balance import balance
 from nvsd.solvers.base import Mask, Solver, State
 from nvsd.solvers.certificate import certificate_terms
 from nvsd.solvers.flat import FlatPoint
@@ -64,6 +65,8 @@ class ADMM(Solver):
         super().__init__(problem, penalty, flat, settings)
         # With the squared term in S1, S2 only has the norms.
         self.in_s1 = settings.quadratic == "S1" and penalty.ridge > 0
+        if not self.in_s1:  # S1 then needs one κ for all inputs
+            self.problem = problem.balanced(balance(problem, penalty))
         self.s2_penalty = penalty.without_ridge() if self.in_s1 else penalty
         self.rough = settings.tol >= ROUGH_TOL
         self.neighbour: tuple[float, Array, Array] | None = None
@@ -108,10 +111,12 @@ class ADMM(Solver):
 
     def _start_kappa(self, phi: Array, u: Array) -> Array:
         """κ ∝ ‖u‖/‖φ‖, in units of the system and within START_RANGE."""
-        system = self.problem.representation.system
-        largest = norms(phi).max() or norms(self.problem.inputs(self.problem.ridge()[1]))[0]
-        size = np.maximum(norms(phi), 1e-3 * largest + TINY)
-        kappa: Array = START_KAPPA * norms(u) / size / system.kappa_unit
+        system = self.problem.system
+        root = np.ones(1) if self.problem.balance is None else np.sqrt(self.problem.balance)
+        ridge = self.problem.inputs(self.problem.ridge()[1])
+        largest = norms(root * phi).max() or norms(root * ridge)[0]
+        size = np.maximum(norms(root * phi), 1e-3 * largest + TINY)
+        kappa: Array = START_KAPPA * norms(u / root) / size / system.kappa_unit
         kappa = np.clip(kappa, 1 / START_RANGE, START_RANGE)
         if not system.any_kappa:
             kappa = np.full(len(kappa), on_lattice(float(np.exp(np.mean(np.log(kappa))))))
@@ -201,7 +206,7 @@ class ADMM(Solver):
         relative_dual = dual / np.maximum(u, TINY)
         factor = np.sqrt(np.maximum(relative_primal, TINY) / np.maximum(relative_dual, TINY))
         factor = np.clip(factor, 1 / LARGEST_MOVE, LARGEST_MOVE)
-        system = self.problem.representation.system
+        system = self.problem.system
         if not system.any_kappa:
             factor = np.full_like(factor, on_lattice(float(np.median(factor))))
         factor[(factor < ADAPT_FACTOR) & (factor > 1.0 / ADAPT_FACTOR)] = 1.0

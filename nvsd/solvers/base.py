@@ -186,7 +186,7 @@ class Solver(ABC):
         """Primal ‖Zθ − φ‖ and dual κ‖φ − φ_before‖, of the derivatives."""
         primal = self.problem.inputs(state.z - state.phi)
         dual = self.problem.inputs(state.phi - state.phi_before)
-        return norms(primal), state.kappa * norms(dual)
+        return norms(primal), norms(self.problem.inputs(self.problem.kappas(state.kappa)) * dual)
 
     def points(self, state: State, finished: Mask, iteration: int) -> Points:
         """The finished rows, as they are returned."""

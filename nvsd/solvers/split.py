@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 
 from nvsd.losses import LossTerm
 from nvsd.penalties import BoundPenalty
-from nvsd.representations.base import FLAT_ROUNDS, Problem, Representation
+from nvsd.representations.base import Problem, Representation
+from nvsd.representations.flat_end import FLAT_ROUNDS
 from nvsd.representations.returned import Solution
 from nvsd.representations.splitting import Curves, Image
 from nvsd.solvers.anderson import Anderson

@@ -125,6 +125,28 @@ def test_the_unit_of_kappa_gives_both_terms_the_same_trace(method: str, identity
     assert system.kappa_unit * np.trace(M1) == pytest.approx(np.trace(M0))
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_another_diagonal_in_place_of_the_identity(method: str, rng) -> None:
+    p = 9
+    M1, B, diagonal = low_rank(p, 4, 1), rng.standard_normal((3, p)), 10 ** rng.uniform(-2, 2, p)
+    system = shifted_system(M1, method=method)
+    kappas = system.kappa_unit * np.array([0.1, 1.0, 1.0])
+    before = system.solve(kappas, B)
+    other = system.with_diagonal(diagonal)
+    assert other is not None
+    for solve, share in ((other.solve, 1e-10), (other.solve_roughly, 1e-2)):
+        expected = naive(M1, np.diag(diagonal), kappas, B)
+        np.testing.assert_allclose(solve(kappas, B), expected, atol=share * abs(expected).max())
+    assert other.kappa_unit * np.trace(M1) == pytest.approx(diagonal.sum())
+    np.testing.assert_array_equal(system.solve(kappas, B), before)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_only_the_identity_has_a_diagonal_to_replace(method: str) -> None:
+    system = shifted_system(low_rank(5, 2, 1), spd(5, 2), method=method)
+    assert system.with_diagonal(np.ones(5)) is None
+
+
 def test_auto_diagonalises_small_systems_and_factorises_large_ones() -> None:
     assert isinstance(shifted_system(np.eye(3)), DiagonalSystem)
     assert isinstance(shifted_system(np.eye(3), method="cholesky"), CholeskySystem)
