@@ -122,7 +122,8 @@ def _solver(
 ) -> Solver:
     """The solver with its flat end; an automatic grid starts at the tightened τ_max."""
     solver = kind(problem, bound, flat_point(problem, bound), settings)
-    return kind(problem, bound, tighten(solver), settings) if automatic else solver
+    # Its problem has the factors of the ladder.
+    return kind(solver.problem, bound, tighten(solver), settings) if automatic else solver
 
 
 def _check_scale(scale: float) -> None:

@@ -65,7 +65,7 @@ class ADMM(Solver):
         super().__init__(problem, penalty, flat, settings)
         # With the squared term in S1, S2 only has the norms.
         self.in_s1 = settings.quadratic == "S1" and penalty.ridge > 0
-        if not self.in_s1:  # S1 then needs one κ for all inputs
+        if not self.in_s1 and problem.balance is None:  # S1 with that term has one κ for all
             self.problem = problem.balanced(balance(problem, penalty))
         self.s2_penalty = penalty.without_ridge() if self.in_s1 else penalty
         self.rough = settings.tol >= ROUGH_TOL
