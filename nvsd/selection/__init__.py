@@ -14,6 +14,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from nvsd.data.checks import check_flag, check_non_negative
+from nvsd.data.names import refuse_misaligned
 from nvsd.data.random import Rng, seed_of
 from nvsd.data.units import DataWarning
 from nvsd.kernels import Kernel
@@ -225,6 +226,7 @@ def select(
     check_flag("standardize", standardize)
     check_non_negative("nu", nu)
     seed = seed_of(random_state, rng)
+    refuse_misaligned(X, sample_weight=sample_weight, cv_groups=cv_groups)
     source = read_warily(X, y, loss, missing, validation, cv, progress)
     X, y, validation, _ = source
     target = target_of(X, y, loss)
