@@ -45,6 +45,15 @@ def row_labels(X: Any) -> pd.Index | None:
     return None
 
 
+def name_of(*targets: Any) -> str:
+    """The name of y, if it is a column with a name."""
+    for target in targets:
+        name = getattr(target, "name", None)
+        if isinstance(name, str) and name.strip():
+            return name
+    return "y"
+
+
 def refuse_misaligned(X: Any, **given: Any) -> None:
     """Refuse a y, or weights, whose row labels are not those of X, or are in another order."""
     of_x = row_labels(X)
