@@ -33,10 +33,8 @@ def rows_of(X: Any, y: Any = None, progress: bool | None = None) -> Rows:
     X = oriented(X)
     refuse_misaligned(X, y=y)
     if isinstance(X, Mapping) or hasattr(X, "toarray"):
-        raise ValueError(
-            f"X is a {type(X).__name__}; give an array or a DataFrame, such as X.toarray() of a "
-            "sparse matrix."
-        )
+        way = "X.to_dataframe()" if hasattr(X, "to_dataframe") else "X.toarray() of a sparse matrix"
+        raise ValueError(f"X is a {type(X).__name__}; give an array or a DataFrame, such as {way}.")
     if _is_dask(X):
         from nvsd.data.dask_rows import DaskRows
 

@@ -290,3 +290,9 @@ def test_sizes_of_a_column_are_joined() -> None:
 @pytest.mark.parametrize("X", [[[1.0, 2.0], [3.0]], np.ones(3), np.ones((0, 2))], ids=str)
 def test_what_is_no_table_is_left_to_later_checks(X: object, missing: str) -> None:
     assert read_source(X, None, missing).X is X
+
+
+def test_a_dataset_of_xarray_is_pointed_to_its_table() -> None:
+    X = xr.Dataset({"a": ("row", [1.0, 2.0, 3.0])})
+    with pytest.raises(ValueError, match=r"X is a Dataset; .* such as X\.to_dataframe\(\)\.$"):
+        nvsd.select(X, np.arange(3.0))
