@@ -14,7 +14,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from nvsd.data.checks import check_non_negative, check_target
 from nvsd.data.classes import labels_of
-from nvsd.data.names import feature_names, take_columns
+from nvsd.data.names import (
+    feature_names,
+    refuse_misaligned,
+    refuse_misaligned_pair,
+    take_columns,
+)
 from nvsd.data.random import Rng, seed_of
 from nvsd.data.rows import Rows
 from nvsd.data.sources import rows_of
@@ -101,6 +106,8 @@ class PathAccessor(StoredFunctions):
             With the same accessor: ``debiased.nvsd.predict(X_new)``.
         """
         self._check_one_path()
+        refuse_misaligned(X, y=y, sample_weight=sample_weight)
+        refuse_misaligned_pair(validation)
         kernel, loss, target = kernel_of(self._dataset), loss_of(self._dataset), None
         if not isinstance(loss, QuadraticLoss):
             weights = {"sample_weight": sample_weight, "class_weight": class_weight}

@@ -14,6 +14,7 @@ from nvsd.data.checkpoint import Checkpoint
 from nvsd.data.checks import check_flag, check_non_negative, check_positive, check_target
 from nvsd.data.classes import Labels, labels_of
 from nvsd.data.landmarks import Landmarks, Points
+from nvsd.data.names import refuse_misaligned
 from nvsd.data.random import Rng, seed_of
 from nvsd.data.rows import ArrayRows, Rows
 from nvsd.data.sources import rows_of
@@ -247,13 +248,13 @@ def prepare(
     [5, 5]
     """
     nu, seed = check_non_negative("nu", nu), seed_of(random_state, rng)
-    kernel = Gaussian() if kernel is None else kernel
-    loss = SQUARED if loss is None else loss
+    kernel, loss = Gaussian() if kernel is None else kernel, SQUARED if loss is None else loss
     if not isinstance(loss, Loss):
         raise ValueError(f"loss = {loss!r} is not a loss; give one of nvsd.losses.")
     labels = y if loss.of_classes else None
     if class_weight is not None and not loss.of_classes:
         raise ValueError(f"class_weight was given, but {loss!r} is not a loss of classes.")
+    refuse_misaligned(X, y=y, sample_weight=sample_weight)
     rows = rows_of(X, None if loss.of_classes else y, progress)
     rows, counted = rows_that_count(rows, sample_weight)
     labels = counted.take(labels)

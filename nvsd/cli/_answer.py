@@ -9,7 +9,7 @@ import numpy as np
 from nvsd.cli._screen import cell, paragraph
 from nvsd.data.weights import mean, variance
 from nvsd.losses import Loss
-from nvsd.results.facts import facts_of, reason_of, strength_words
+from nvsd.results.facts import facts_of, reason_of, strength_words, treated
 from nvsd.selection import Selection
 from nvsd.selection.classes import ClassSelection
 
@@ -82,7 +82,7 @@ class Answer(NamedTuple):
     def text(self) -> str:
         """The whole answer, for a screen of 80 columns."""
         parts = [self._which(), self._what(), self._why(), self._error(), self._scores()]
-        parts += [self._tests(), self._predictions()]
+        parts += [self._tests(), self._predictions(), treated(self.selection)]
         said = "".join(paragraph(part) for part in parts if part)
         return f"{said}\n{paragraph(self._strength())}"
 

@@ -51,7 +51,7 @@ def _of_selection(options: Namespace) -> None:
     if options.data is not None or options.validation is not None:
         raise UsageError("--data and --validation are for paths; leave them out for a selection.")
     selection = load_selection(options.path)
-    selection.report(options.out, target=options.target or "y", title=options.title)
+    selection.report(options.out, target=options.target, title=options.title)
     say(f"wrote {options.out}")
 
 

@@ -72,7 +72,7 @@ def run(options: Namespace) -> None:
         **of_rows,
         **model,
     )
-    _write_files(selection, options)
+    _write_files(selection.named(str(options.target)), options)
     judged = (y, of_rows.get("sample_weight")) if validation is None else (validation[1], None)
     n = int(selection.history.attrs.get("n_samples", len(X)))
     _print(Answer.of(selection, cell(options.target), n, *judged), options)
@@ -166,7 +166,6 @@ def _rows(selection: Selection) -> list[Row]:
     """One row for each input: selected inputs first, then by strength, then by rank."""
     tests = "p_value" in selection.history
     frame = selection.table(p_values=tests).rename(columns={"feature": "input"})
-    frame.insert(frame.columns.get_loc("derivative_norm"), "strength", selection.strength)
     rows = [
         {str(name): _native(value) for name, value in row.items()}
         for row in frame.to_dict("records")

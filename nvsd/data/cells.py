@@ -39,11 +39,12 @@ NUMBERS_ONLY = "fill or drop missing values, or use nvsd.select with missing='im
 
 
 class Fault(NamedTuple):
-    """What is wrong with a column, and what to do about it."""
+    """What is wrong with a column, or with y, and what to do about it."""
 
     column: str
     what: str
     advice: str
+    of_y: bool = False
 
 
 class Cells(NamedTuple):
@@ -151,13 +152,24 @@ def faults_of(
     return [Fault(each.name, *fault) for each in cells for fault in each.faults(*given)]
 
 
+def faults_of_target(y: Any, advice: str) -> list[Fault]:
+    """That y has missing values, if it has."""
+    absent = np.ravel(pd.isna(np.asarray(y, dtype=object)))
+    if y is None or not absent.any():
+        return []
+    return [Fault("y", _how_many(absent, "missing value", 0), advice, of_y=True)]
+
+
 def sentence(name: str, found: Sequence[Fault], also: str = "") -> str:
     """One sentence on all faults, with what to do about them; empty if there are none."""
     if not found:
         return ""
-    what = ", ".join(f"column {quoted(each.column)} {each.what}" for each in found[:MOST_NAMED])
+    named = ["y" if each.of_y else f"column {quoted(each.column)}" for each in found[:MOST_NAMED]]
+    what = ", ".join(f"{who} {each.what}" for who, each in zip(named, found, strict=False))
     what += f" and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
     advice = "; ".join(dict.fromkeys(each.advice for each in found))
+    if found[0].of_y:
+        return f"{what}; {advice}{also}."
     numbers_only = all(each.what.startswith("has ") for each in found)
     why = "holds NaN or infinite values" if numbers_only else "cannot be used as it is"
     return f"{name} {why}: {what}; {advice}{also}."

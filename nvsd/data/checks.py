@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from nvsd.data.cells import CODE_ADVICE, NUMBERS_ONLY, complaint, read_cells
 from nvsd.data.names import feature_names, is_table, oriented
+from nvsd.data.words import count
 from nvsd.tolerances import EPS, LARGEST_SAMPLE
 
 Array = NDArray[np.float64]
@@ -137,8 +138,12 @@ def check_target(y: ArrayLike, n: int, name: str = "y") -> Array:
         raise ValueError(
             f"{name} has shape {target.shape} for {n} rows of X; give one number per row."
         )
-    if not np.isfinite(target).all():
-        raise ValueError(f"{name} holds NaN or infinite values; give finite numbers.")
+    if not (finite := np.isfinite(target)).all():
+        odd, first = int(np.sum(~finite)), int(np.argmin(finite))
+        raise ValueError(
+            f"{name} holds NaN or infinite values in {count(odd, 'row')} (first in row {first}); "
+            "give finite numbers, or leave such rows out."
+        )
     return target
 
 

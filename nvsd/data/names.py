@@ -45,15 +45,34 @@ def row_labels(X: Any) -> pd.Index | None:
     return None
 
 
-def refuse_misaligned(X: Any, y: Any) -> None:
-    """Refuse a y whose row labels are not those of X, or are in another order."""
-    of_x, of_y = row_labels(X), row_labels(y)
-    if of_x is None or of_y is None or len(of_x) != len(of_y) or of_x.equals(of_y):
-        return
-    same = len(of_x.difference(of_y)) == 0 and len(of_y.difference(of_x)) == 0
-    what = "has the labels of X in another order" if same else "differs from the index of X"
-    how = "align them first, as in y.loc[X.index]" if same else "give both the same labels"
-    raise ValueError(f"the index of y {what}; {how}, or give y without labels.")
+def name_of(*targets: Any) -> str:
+    """The name of y, if it is a column with a name."""
+    for target in targets:
+        name = getattr(target, "name", None)
+        if isinstance(name, str) and name.strip():
+            return name
+    return "y"
+
+
+def refuse_misaligned(X: Any, **given: Any) -> None:
+    """Refuse a y, or weights, whose row labels are not those of X, or are in another order."""
+    of_x = row_labels(X)
+    for name, values in given.items():
+        labels = row_labels(values)
+        if of_x is None or labels is None or len(of_x) != len(labels) or of_x.equals(labels):
+            continue
+        same = len(of_x.difference(labels)) == 0 and len(labels.difference(of_x)) == 0
+        what = "has the labels of X in another order" if same else "differs from the index of X"
+        how = (
+            f"align them first, as in {name}.loc[X.index]" if same else "give both the same labels"
+        )
+        raise ValueError(f"the index of {name} {what}; {how}, or give {name} without labels.")
+
+
+def refuse_misaligned_pair(validation: Any) -> None:
+    """The same for held-out rows, if they are a pair (X, y)."""
+    if isinstance(validation, tuple | list) and len(validation) == 2:
+        refuse_misaligned(validation[0], y_val=validation[1])
 
 
 def is_table(X: Any) -> bool:

@@ -11,10 +11,17 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from nvsd.data.block_rows import IterableRows
-from nvsd.data.cells import DROP_OR_IMPUTE, Cells, complaint, read_cells
+from nvsd.data.cells import (
+    DROP_OR_IMPUTE,
+    Cells,
+    faults_of,
+    faults_of_target,
+    read_cells,
+    sentence,
+)
 from nvsd.data.checks import check_samples
 from nvsd.data.columns import Columns, check_missing
-from nvsd.data.names import is_table, oriented, refuse_misaligned
+from nvsd.data.names import is_table, oriented, refuse_misaligned, refuse_misaligned_pair
 from nvsd.data.rows import ArrayRows, Rows
 from nvsd.data.words import listed
 
@@ -24,12 +31,10 @@ def rows_of(X: Any, y: Any = None, progress: bool | None = None) -> Rows:
     if isinstance(X, Rows):
         return X if y is None else X.with_target(y)
     X = oriented(X)
-    refuse_misaligned(X, y)
+    refuse_misaligned(X, y=y)
     if isinstance(X, Mapping) or hasattr(X, "toarray"):
-        raise ValueError(
-            f"X is a {type(X).__name__}; give an array or a DataFrame, such as X.toarray() of a "
-            "sparse matrix."
-        )
+        way = "X.to_dataframe()" if hasattr(X, "to_dataframe") else "X.toarray() of a sparse matrix"
+        raise ValueError(f"X is a {type(X).__name__}; give an array or a DataFrame, such as {way}.")
     if _is_dask(X):
         from nvsd.data.dask_rows import DaskRows
 
@@ -73,6 +78,7 @@ def read_source(
     Arrays of numbers without missing values, and rows that are read in blocks, are unchanged.
     """
     missing, X = check_missing(missing), oriented(X)
+    refuse_misaligned_pair(validation)
     in_memory = is_table(X) or isinstance(X, np.ndarray | list | tuple | xr.DataArray)
     if isinstance(X, np.memmap) or not in_memory or _is_dask(X) or _is_blocks(X):
         if missing != "error":
@@ -80,12 +86,12 @@ def read_source(
                 f"missing = {missing!r} needs all rows in memory; give X as an array or a table."
             )
         return Source(X, y, validation)
-    refuse_misaligned(X, y)
+    refuse_misaligned(X, y=y)
     kind = "table" if is_table(X) else _kind(X)
     if not kind or (missing == "error" and kind in "biufcmM"):
         return Source(X, y, validation)  # checked, or refused, where it is read
     cells, kept = read_cells(X), None
-    if wrong := complaint(cells, "X", DROP_OR_IMPUTE if missing == "error" else None):
+    if wrong := _wrong(cells, y, missing):
         raise ValueError(wrong)
     if missing == "drop":
         kept = _complete(cells, y)
@@ -114,6 +120,15 @@ def _rows(cells: list[Cells], missing: str, progress: bool | None) -> ArrayRows:
     rows = ArrayRows(matrix, None, progress, features=columns.inputs, checked=True)
     rows.columns = columns
     return rows
+
+
+def _wrong(cells: list[Cells], y: Any, missing: str) -> str:
+    """One sentence on all columns that cannot be used, and on y."""
+    found = faults_of(cells, DROP_OR_IMPUTE if missing == "error" else None, None)
+    advice = "leave rows without y out"
+    advice += ", or give missing='drop'" if missing == "error" and not found else ""
+    of_y = [] if missing == "drop" else faults_of_target(y, advice)
+    return sentence("X or y" if of_y else "X", [*found, *of_y])
 
 
 def _complete(cells: list[Cells], y: Any) -> NDArray[np.bool_]:

@@ -47,13 +47,19 @@ class InputSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         return points
 
     def _data(
-        self, X: ArrayLike, y: ArrayLike, *, reset: bool = True, sample_weight: Any = None
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        reset: bool = True,
+        sample_weight: Any = None,
+        cv_groups: Any = None,
     ) -> Data:
         """X and y as numbers, or y as labels, with the names of the columns if they have names.
 
-        Rows of weight 0 are left out.
+        Rows of weight 0 are left out. Of cv_groups only the row labels are checked.
         """
-        refuse_misaligned(X, y)
+        refuse_misaligned(X, y=y, sample_weight=sample_weight, cv_groups=cv_groups)
         if is_table(X):
             refuse_cells(X, "X")
         points, target = validate_data(

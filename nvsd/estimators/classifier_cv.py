@@ -129,7 +129,7 @@ n_features_in_, feature_names_in_
         NVSDClassifierCV
             Itself.
         """
-        data = self._data(X, y, sample_weight=sample_weight)
+        data = self._data(X, y, sample_weight=sample_weight, cv_groups=cv_groups)
         self.classes_ = labels_of(data.y).classes
         self._search(data, self._held_out(validation), cv_groups)
         return self

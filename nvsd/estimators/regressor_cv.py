@@ -154,6 +154,6 @@ class NVSDRegressorCV(PathRegressor, PathSearch):
         NVSDRegressorCV
             Itself.
         """
-        data = self._data(X, y, sample_weight=sample_weight)
+        data = self._data(X, y, sample_weight=sample_weight, cv_groups=cv_groups)
         self._search(data, self._held_out(validation), cv_groups)
         return self

@@ -150,7 +150,7 @@ class SelectiveRegressor(TableSelector, DerivativeSelector):
         loss = loss_by_name(self.loss)
         if loss is not None and loss.of_classes:
             raise ValueError(f"loss = {loss!r} tells classes apart; use nvsd.SelectiveClassifier.")
-        given, target = self._given(X, y)
+        given, target = self._given(X, y, sample_weight=sample_weight, cv_groups=cv_groups)
         self.selection_ = select(
             given,
             target,

@@ -136,7 +136,7 @@ class SelectiveClassifier(ClassifierMixin, TableSelector):  # type: ignore[misc]
         SelectiveClassifier
             Itself.
         """
-        given, labels = self._given(X, y)
+        given, labels = self._given(X, y, sample_weight=sample_weight, cv_groups=cv_groups)
         found = select(
             given,
             labels,

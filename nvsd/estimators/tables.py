@@ -10,7 +10,7 @@ from sklearn.utils.validation import _check_feature_names, _check_n_features, ch
 
 from nvsd.data.cells import complaint, read_cells
 from nvsd.data.columns import check_missing
-from nvsd.data.names import is_table
+from nvsd.data.names import is_table, refuse_misaligned
 from nvsd.estimators.base import InputSelector
 
 
@@ -27,8 +27,9 @@ class TableSelector(InputSelector):
     missing: str
     of_table_: bool
 
-    def _given(self, X: Any, y: Any) -> tuple[Any, Any]:
-        """What `select` takes in place of X and y."""
+    def _given(self, X: Any, y: Any, **of_rows: Any) -> tuple[Any, Any]:
+        """What `select` takes in place of X and y; row labels of all are those of X."""
+        refuse_misaligned(X, y=y, **of_rows)
         self.of_table_ = check_missing(self.missing) != "error" or _is_mixed(X)
         if not self.of_table_:
             data = self._data(X, y)

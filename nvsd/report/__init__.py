@@ -86,7 +86,7 @@ def write_selection_report(
     selection: Any,
     out: str | os.PathLike[str],
     *,
-    target: str = "y",
+    target: str | None = None,
     title: str | None = None,
 ) -> Path:
     """Write the report of a selection as one self-contained HTML file, completely or not at all.
@@ -111,6 +111,6 @@ def write_selection_report(
     return Path(out)
 
 
-def selection_html(selection: Any, *, target: str = "y", title: str | None = None) -> str:
+def selection_html(selection: Any, *, target: str | None = None, title: str | None = None) -> str:
     """The report of a selection as text; the arguments are those of `write_selection_report`."""
-    return page(selection_content(selection, str(target)), title, "selection.html")
+    return page(selection_content(selection, target), title, "selection.html")

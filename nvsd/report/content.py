@@ -12,6 +12,7 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from nvsd.data.checks import check_target, is_number
+from nvsd.data.names import name_of
 from nvsd.losses import QuadraticLoss
 from nvsd.penalties import Penalty
 from nvsd.report.errors import error_curves, history_content, opening
@@ -214,12 +215,3 @@ def penalty_name(text: str) -> str | None:
     mixing = {key: getattr(penalty, key, None) for key in ("mu", "rho")}
     listed = ", ".join(f"{key}={value:g}" for key, value in mixing.items() if is_number(value))
     return f"{type(penalty).__name__}({listed})"
-
-
-def name_of(*targets: Any) -> str:
-    """The name of y, if it is a column with a name."""
-    for target in targets:
-        name = getattr(target, "name", None)
-        if isinstance(name, str) and name.strip():
-            return name
-    return "y"

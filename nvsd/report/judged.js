@@ -39,7 +39,7 @@ function drawHistory() {
 }
 
 const capital = (text) => text[0].toUpperCase() + text.slice(1);
-const withError = ({ error, se }) => `${number(error)}${se === null ? "" : `\u00a0±\u00a0${number(se, 2)}`}`;
+const withError = ({ error, se }) => `${aligned(error)}${se === null ? "" : `\u00a0±\u00a0${number(se, 2)}`}`;
 
 // A square picture of two shares; the dotted line is what is right, or chance.
 function square(id, label, xTitle, yTitle) {

@@ -258,7 +258,7 @@ function drawAbout() {
     paragraph("Errors", "are on rows that no part of the selection has seen. That of the chosen set is a little optimistic, because it was chosen."),
     ...(data.tests ? [paragraph("p and q", "are about each input given all others. A small p is evidence that y depends on it. Inputs with q up to 0.1 have an expected share of false ones of at most a tenth. A large p does not show that an input is irrelevant.")] : []),
     paragraph("Effects and pairs", "belong to the fit on the selected inputs. Shares are under the law in which inputs are independent, each with its own distribution; with strongly related inputs read them with care."),
-    paragraph("Made from", `${made.join(", ")}.`),
+    paragraph("Made from", `${made.join(", ")}. ${data.about.treated}`),
   );
 }
 

@@ -10,15 +10,15 @@ from nvsd.report.curves import curves_content, surfaces_content
 from nvsd.report.errors import history_content
 from nvsd.report.numbers import bits, digits
 from nvsd.report.probabilities import classes_content
-from nvsd.results.facts import Facts, Judged, facts_of, strength_words
+from nvsd.results.facts import Facts, Judged, facts_of, strength_words, target_name, treated
 
 MOST_PAIRS = 12  # pairs that are listed
 NEAR = 5  # inputs that were nearly selected
 
 
-def selection_content(selection: Any, target: str = "y") -> dict[str, Any]:
+def selection_content(selection: Any, target: str | None = None) -> dict[str, Any]:
     """Everything the page needs; sections without data are None."""
-    facts = facts_of(selection)
+    facts, target = facts_of(selection), str(target or target_name(selection))
     features, groups = list(selection.features), selection.groups
     units = None if groups is None else list(dict.fromkeys(groups))
     pairs = selection.interactions()
@@ -50,6 +50,7 @@ def selection_content(selection: Any, target: str = "y") -> dict[str, Any]:
         "classes": classes_content(selection),
         "predicts": _predicts(selection),
         "about": {
+            "treated": treated(selection),
             "kernel": repr(selection.refit.kernel)[:300],
             "nu": float(selection.refit.nu),
             "sections": len(selection.refit.fit.X),

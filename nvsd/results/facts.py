@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
-from nvsd.results.screen import Row
+from nvsd.results.screen import Row, cell
 
 STRENGTHS = {
     "anova": "the standard deviation of their effect in units of {target}",
@@ -112,7 +112,7 @@ def _inputs(selection: Any) -> list[Row]:
     """One row for each input, best first; selected inputs come first."""
     order = selection.order[np.argsort(~selection.support[selection.order], kind="stable")]
     tests, groups = selection.tests, selection.groups
-    found = {} if tests is None else _tested(tests)
+    found = {} if tests is None else tested(tests)
     rows = []
     for a in order.tolist():
         row: Row = {"input": selection.features[a]}
@@ -127,7 +127,7 @@ def _inputs(selection: Any) -> list[Row]:
     return rows
 
 
-def _tested(tests: Any) -> dict[str, dict[str, float]]:
+def tested(tests: Any) -> dict[str, dict[str, float]]:
     """The p-value and q-value of each input, or group, by its name."""
     unit = "feature" if "feature" in tests.dims else "group"
     p = "p_value_together" if "p_value_together" in tests else "p_value"
@@ -142,9 +142,24 @@ def _texts(dataset: Any, name: str) -> list[str]:
     return [str(each) for each in dataset[name].values] if name in dataset else []
 
 
-def strength_words(selection: Any, target: str = "y") -> str:
+def target_name(selection: Any) -> str:
+    """The name of y."""
+    return str(selection.history.attrs.get("target", "y"))
+
+
+def treated(selection: Any) -> str:
+    """What was made of columns that are not plain numbers, as a sentence; empty if all are."""
+    found = [
+        f"{cell(name)} ({what})"
+        for name, what in selection.columns.treatment.items()
+        if what != "number"
+    ]
+    return f"Not plain numbers: {listed(found)}." if found else ""
+
+
+def strength_words(selection: Any, target: str | None = None) -> str:
     """What the strengths of the inputs are."""
-    history = selection.history
+    history, target = selection.history, target or target_name(selection)
     method = str(history["method"].values[int(history.attrs["chosen"])])
     method = "classes" if hasattr(selection, "classes") else method
     what = STRENGTHS.get(method, "the derivative norm that they were ranked by")

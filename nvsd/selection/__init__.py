@@ -14,6 +14,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from nvsd.data.checks import check_flag, check_non_negative
+from nvsd.data.names import name_of, refuse_misaligned
 from nvsd.data.random import Rng, seed_of
 from nvsd.data.units import DataWarning
 from nvsd.kernels import Kernel
@@ -225,6 +226,7 @@ def select(
     check_flag("standardize", standardize)
     check_non_negative("nu", nu)
     seed = seed_of(random_state, rng)
+    refuse_misaligned(X, sample_weight=sample_weight, cv_groups=cv_groups)
     source = read_warily(X, y, loss, missing, validation, cv, progress)
     X, y, validation, _ = source
     target = target_of(X, y, loss)
@@ -236,7 +238,7 @@ def select(
         labels = group_labels(groups, data.columns.names)
         at_once, level = check_flag("p_values", p_values), check_rate(fdr, k)
         question = Question(data, labels, keep, k, allowed, level, at_once, seed, n_jobs, progress)
-        return select_by_engine(question, procedure_of(target, data, seed))
+        return select_by_engine(question, procedure_of(target, data, seed)).named(name_of(y))
     asked = bool(keep) or k is not None or fdr is not None or p_values
     refuse_of_engine(method, asked, target.loss, missing)
     task, inputs = make_task(
@@ -246,4 +248,5 @@ def select(
         cv_groups=of_rows.cv_groups,
     )  # fmt: skip
     refuse_weights(method, len(task.y), of_rows)
-    return select_by_candidates(task, inputs, method, options, width_per_input, progress)
+    found = select_by_candidates(task, inputs, method, options, width_per_input, progress)
+    return found.named(name_of(y))

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import xarray as xr
@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from nvsd.data.columns import Columns
 from nvsd.files import write_dataset
 from nvsd.report import write_selection_report
+from nvsd.results.facts import target_name, tested
 from nvsd.results.refits import refit_dataset
 from nvsd.results.schema import FALSE_SELECTIONS
 from nvsd.results.selections import StoredSelection
@@ -97,6 +98,12 @@ class Selection(Shown):
     predicts_with: str
     evidence: Evidence | xr.Dataset | None = None
     measure: str = "mean squared error"
+
+    def named(self, target: str) -> Self:
+        """The same selection, which calls y so in what it shows and writes."""
+        if target != target_name(self):
+            self.history.attrs["target"] = target
+        return self
 
     @cached_property
     def significance(self) -> xr.Dataset:
@@ -185,7 +192,7 @@ class Selection(Shown):
         file: str | os.PathLike[str],
         *,
         p_values: bool = True,
-        target: str = "y",
+        target: str | None = None,
         title: str | None = None,
     ) -> Path:
         """Write one self-contained HTML page about the selection, and return its path.
@@ -198,8 +205,8 @@ class Selection(Shown):
         file : path
         p_values : bool
             Whether to make the tests of `significance` first, where the method allows it.
-        target : str
-            The name of y.
+        target : str, optional
+            The name of y; by default that of the Series that was given.
         title : str, optional
             Shown above the report and as the title of the window.
         """
@@ -259,7 +266,10 @@ class Selection(Shown):
         return [name for name, used in zip(self.features, self.support, strict=True) if used]
 
     def table(self, p_values: bool = True) -> pd.DataFrame:
-        """One row per input: feature, group if any, selected, derivative_norm, rank and p_value.
+        """One row per input, with its p-value and q-value.
+
+        The columns are feature, group if there are any, selected, strength, derivative_norm, rank,
+        p_value and q_value.
 
         The rank of an input is the number of inputs in the smallest set that has it, in the
         sequence of sets that the chosen one belongs to. So the inputs that were dropped last have
@@ -268,12 +278,11 @@ class Selection(Shown):
         Parameters
         ----------
         p_values : bool
-            Whether to make the tests that p_value needs. It is left out if the method makes no
-            tests.
+            Whether to make the tests. Without them there is no p_value and q_value.
         """
         import pandas as pd
 
-        tested = p_values and self.evidence is not None
+        with_tests = p_values and self.evidence is not None
         chosen = self.history.isel(step=self.history.attrs["chosen"])
         same = (self.history["method"] == chosen["method"]) & (
             self.history["origin"] == chosen["origin"]
@@ -284,13 +293,15 @@ class Selection(Shown):
             "feature": list(self.features),
             "group": self.groups,
             "selected": self.support,
+            "strength": self.strength,
             "derivative_norm": chosen["derivative_norm"].values,
             "rank": pd.array(rank.values, dtype="Int64"),
-            "p_value": self._p_value_of_inputs() if tested else None,
+            **(self._tested() if with_tests else {}),
         }
         return pd.DataFrame({name: c for name, c in columns.items() if c is not None})
 
-    def _p_value_of_inputs(self) -> Array:
-        """The p-value of each input, or of its group."""
+    def _tested(self) -> dict[str, Array]:
+        """The p-value and q-value of each input, or of its group."""
         labels = self.features if self.groups is None else self.groups
-        return np.asarray(self.p_values.loc[list(labels)].values)
+        found = tested(self.significance)
+        return {name: np.array([each[a] for a in labels]) for name, each in found.items()}

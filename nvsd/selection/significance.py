@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from threadpoolctl import threadpool_limits
 
 from nvsd.data.checks import Index, check_count, is_number
-from nvsd.data.names import find_columns
+from nvsd.data.names import find_columns, refuse_misaligned
 from nvsd.data.random import Rng, seed_of
 from nvsd.data.sources import read_source
 from nvsd.engine.judging import Fold, Structure, rank_in_folds
@@ -144,6 +144,7 @@ def significance(
         raise ValueError(
             f"repeats = {repeats} draws new folds; give a number of folds as cv, or repeats=1."
         )
+    refuse_misaligned(X, sample_weight=sample_weight, cv_groups=cv_groups)
     source = read_source(X, y, missing, None, cv, progress)
     target = target_of(source.X, source.y, loss)
     classes = target.classes is not None

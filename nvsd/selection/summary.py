@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nvsd.results.facts import Facts, facts_of, listed, strength_words
+from nvsd.results.facts import Facts, facts_of, listed, strength_words, target_name, treated
 from nvsd.results.screen import COLUMNS, cell, paragraph, table
 
 SHOWN = 20  # inputs in a summary; all selected ones are
@@ -23,7 +23,8 @@ def summary(selection: Any) -> str:
         _pairs(_numbers(selection, facts)),
         paragraph(f"Selected: {listed(names)}." if names else "No input was selected.")
         + paragraph(facts.reason)
-        + paragraph(_predicts(selection)),
+        + paragraph(_predicts(selection))
+        + (paragraph(columns) if (columns := treated(selection)) else ""),
         _table(selection, facts),
         _notes(selection, facts),
     ]
@@ -78,9 +79,10 @@ def _short(value: Any) -> Any:
 
 
 def _notes(selection: Any, facts: Facts) -> str:
+    target = cell(target_name(selection))
     said = (
         f"The error is the {selection.measure} on held-out rows, ± one standard error. The "
-        f"strength of inputs is {strength_words(selection)}."
+        f"strength of inputs is {strength_words(selection, target)}."
     )
     if selection.tests is None:
         said += " No tests were made" + (
@@ -89,7 +91,7 @@ def _notes(selection: Any, facts: Facts) -> str:
     else:
         unit = "input" if selection.groups is None else "group"
         said += f" The p-value of an {unit}".replace("an group", "a group")
-        said += " tests whether y depends on it given the others."
+        said += f" tests whether {target} depends on it given the others."
     for each in facts.near_copies:
         said += f" Near copies, tested together: {cell(each, 60)}."
     return paragraph(said)

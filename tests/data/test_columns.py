@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
 
+import nvsd
 from nvsd.data.cells import complaint, read_cells
-from nvsd.data.checks import check_points
+from nvsd.data.checks import check_points, check_target
 from nvsd.data.columns import Column, Columns
 from nvsd.data.names import column_names, refuse_misaligned
 from nvsd.data.scaling import centred, filled
 from nvsd.data.sources import read_source
+from nvsd.losses import Logistic
 
 FRAME = pd.DataFrame(
     {
@@ -204,10 +207,66 @@ def test_data_arrays_are_turned() -> None:
 )
 def test_labels_of_y_must_agree(index: list[int], what: str) -> None:
     X = pd.DataFrame({"a": [1, 2, 3]})
-    refuse_misaligned(X, pd.Series([1, 2, 3]))
-    refuse_misaligned(X, np.arange(3))
-    with pytest.raises(ValueError, match=what):
-        refuse_misaligned(X, pd.Series([1, 2, 3], index=index))
+    refuse_misaligned(X, y=pd.Series([1, 2, 3]))
+    refuse_misaligned(X, y=np.arange(3), sample_weight=None)
+    for name in ("y", "sample_weight"):
+        with pytest.raises(ValueError, match=f"index of {name} .*{what}"):
+            refuse_misaligned(X, **{name: pd.Series([1, 2, 3], index=index)})
+
+
+# What is given for each row must have the row labels of X, wherever it is given.
+BY_ROW: dict[str, Callable[..., object]] = {
+    "select": nvsd.select,
+    "significance": nvsd.significance,
+    "regressor": nvsd.SelectiveRegressor().fit,
+    "imputing regressor": nvsd.SelectiveRegressor(missing="impute").fit,
+    "path regressor": nvsd.NVSDRegressorCV().fit,
+    "path": nvsd.nvsd_path,
+}
+
+
+GIVEN = [(call, given) for call in BY_ROW for given in ("y", "sample_weight", "cv_groups")]
+GIVEN.remove(("path", "cv_groups"))  # a path has no folds
+
+
+@pytest.mark.parametrize(("call", "given"), GIVEN)
+def test_rows_are_never_taken_for_others(call: str, given: str) -> None:
+    X = pd.DataFrame(np.random.default_rng(0).standard_normal((20, 2)), columns=["a", "b"])
+    by_row = {"y": X["a"], given: X["a"].abs()[::-1]}
+    with pytest.raises(ValueError, match=f"index of {given} has the labels of X in another order"):
+        BY_ROW[call](X, **by_row)
+
+
+@pytest.mark.parametrize("given", ["y", "sample_weight", "validation"])
+def test_rows_of_refits_and_classes_are_never_taken_for_others(given: str) -> None:
+    X = pd.DataFrame(np.random.default_rng(0).standard_normal((20, 2)), columns=["a", "b"])
+    path = nvsd.nvsd_path(X, X["a"], n_taus=2)
+    turned = X["a"].abs()[::-1]
+    by_row = {"y": X["a"], given: (X, turned) if given == "validation" else turned}
+    with pytest.raises(ValueError, match="has the labels of X in another order"):
+        path.nvsd.debias(X, **by_row)
+    if given == "validation":
+        with pytest.raises(ValueError, match="index of y_val has the labels of X in another"):
+            nvsd.select(X, X["a"], validation=(X, turned))
+    if given == "y":
+        with pytest.raises(ValueError, match="index of y has the labels of X in another order"):
+            nvsd.nvsd_path(X, X["a"][::-1] > 0, loss=Logistic())
+
+
+def test_missing_values_of_y_are_named_with_those_of_X() -> None:
+    X = pd.DataFrame({"a": [1.0, np.nan, 3.0], "b": [1.0, 2.0, 4.0]})
+    y = pd.Series([1.0, 2.0, np.nan])
+    both = "X or y holds NaN.* 'a' has 1 missing value .row 1., y has 1 missing value .row 2.; give"
+    with pytest.raises(ValueError, match=both):
+        nvsd.select(X, y)
+    with pytest.raises(ValueError, match=r"^y has 1 missing .* leave rows without y out, or give"):
+        nvsd.select(X[["b"]], y)
+    with pytest.raises(ValueError, match=r"^y has 1 missing value .*; leave rows without y out\.$"):
+        nvsd.select(X, y, missing="impute")
+    with pytest.raises(
+        ValueError, match=r"y holds NaN or infinite values in 1 row .first in row 2"
+    ):
+        check_target(y.to_numpy(), 3)
 
 
 def test_missing_values_are_at_the_centre() -> None:
@@ -231,3 +290,9 @@ def test_sizes_of_a_column_are_joined() -> None:
 @pytest.mark.parametrize("X", [[[1.0, 2.0], [3.0]], np.ones(3), np.ones((0, 2))], ids=str)
 def test_what_is_no_table_is_left_to_later_checks(X: object, missing: str) -> None:
     assert read_source(X, None, missing).X is X
+
+
+def test_a_dataset_of_xarray_is_pointed_to_its_table() -> None:
+    X = xr.Dataset({"a": ("row", [1.0, 2.0, 3.0])})
+    with pytest.raises(ValueError, match=r"X is a Dataset; .* such as X\.to_dataframe\(\)\.$"):
+        nvsd.select(X, np.arange(3.0))

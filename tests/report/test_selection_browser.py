@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -90,6 +91,15 @@ def test_levels_and_missing_values_are_drawn(width: int, page: Page, tmp_path: P
         "}).length"
     )
     assert outside == 0
+
+
+def test_errors_keep_their_zeros(page: Page, tmp_path: Path) -> None:
+    """0.200 ± 0.024, not 0.2 ± 0.024."""
+    history = found("pool").history.copy(deep=True)
+    history["error"][history.attrs["chosen"]] = 0.2
+    selection = replace(found("pool"), history=history)
+    page.open(selection.report(tmp_path / "s.html"))
+    assert "0.200\u00a0±\u00a0" in page.text("#facts")
 
 
 def test_it_shows_what_the_selection_holds(page: Page, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ import nvsd
 from nvsd.kernels import Anova, Gaussian, Kernel, Linear
 from nvsd.losses import Huber, Logistic
 from nvsd.penalties import GroupLasso, Lasso
+from nvsd.report.selection import selection_content
 from nvsd.results.facts import reason_of
 from nvsd.results.screen import _width
 from nvsd.ridge.dense import fit_ridge
@@ -233,3 +234,28 @@ def test_inputs_of_the_kernel_with_one_name_are_one_effect() -> None:
     together = interactions_of(both)
     assert together["pair"].tolist() == [("a", "b")]
     assert together["share"][0] == pytest.approx(pairs[("a", "b=1")] + pairs[("a", "b=2")])
+
+
+def test_y_is_called_as_its_column_is() -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.standard_normal(60), "colour": rng.choice(list("rgb"), 60)})
+    y = pd.Series(X["a"] + (X["colour"] == "r"), name="score")
+    selection = nvsd.select(X, y, cv=3, p_values=True)
+    assert selection_content(selection)["target"] == "score"
+    text = " ".join(selection.summary().split())
+    assert "whether score depends on it" in text
+    assert "in units of score" in text
+    assert "Not plain numbers: colour (category, with levels 'b', 'g', 'r')." in text
+    unnamed = nvsd.select(X, y.to_numpy(), cv=3)
+    assert "in units of y" in " ".join(unnamed.summary().split())
+    assert "target" not in unnamed.history.attrs
+
+
+def test_the_table_has_what_the_summary_shows() -> None:
+    selection = found("squares")
+    selection.p_values  # noqa: B018
+    table = selection.table().set_index("feature")
+    tests = selection.significance.to_dataframe()
+    np.testing.assert_array_equal(table["strength"], selection.strength)
+    np.testing.assert_array_equal(table["q_value"], tests["q_value"][table.index])
+    assert "q_value" not in selection.table(p_values=False)
