@@ -19,7 +19,7 @@ from nvsd.engine.judging import (
     size_grid,
     some_rows,
 )
-from nvsd.engine.loss_judging import JudgedLosses
+from nvsd.engine.loss_judging import JudgedLosses, LossFold
 from nvsd.engine.reweight import error_bound, huber
 
 
@@ -286,6 +286,35 @@ def test_no_larger_sets_are_fitted_once_errors_rise(told: dict, best: int, last:
     found = known.model(structure(list(range(20))))
     assert (None if found is None else found.size) == best
     assert known.asked[-1] == size_grid(0, 20)[last]
+
+
+class LossSizes(LossFold):
+    """The same for losses."""
+
+    def __init__(self, told: dict[int, float]) -> None:
+        self.told, self.asked = told, list[int]()
+
+    def limits(self, structure: Structure) -> tuple[int, int]:
+        return 0, 20
+
+    def fit(self, structure: Structure, size: int) -> SimpleNamespace:  # type: ignore[override]
+        self.asked.append(size)
+        return SimpleNamespace(size=size, error=self.told.get(size, 0.9))
+
+
+@pytest.mark.parametrize(
+    ("told", "best", "last"),
+    [
+        ({1: 0.5}, 1, 1 + PATIENCE),
+        ({1: 0.5, 5: 0.4}, 5, 5 + PATIENCE),
+        ({1: 0.5, 6: 0.4}, 1, 1 + PATIENCE),
+        ({}, 0, 1 + PATIENCE),
+    ],
+)
+def test_no_larger_sets_are_fitted_once_losses_rise(told: dict, best: int, last: int) -> None:
+    known = LossSizes(told)
+    assert known.model(structure([0])).size == best
+    assert known.asked == size_grid(0, 20)[: last + 1]
 
 
 def test_every_split_has_its_fold_and_all_rows_their_ranking() -> None:
