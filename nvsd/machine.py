@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import BinaryIO
 
 from threadpoolctl import threadpool_info
 
@@ -137,16 +138,33 @@ def locked(place: Path, what: str) -> Iterator[None]:
         yield
         return
     lock = place.with_name(f"{place.name}.lock")
-    with open(lock, "ab") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise ValueError(
-                f"{what} {place} is being written by another process; wait until it has finished, "
-                "or give another name."
-            ) from error
+    with _held(lock, f"{what} {place}"):
         try:
             yield
         finally:
             with suppress(OSError):
                 lock.unlink()
+
+
+def _held(lock: Path, name: str) -> BinaryIO:
+    """The lock's file, open and locked.
+
+    The writer before removes its file when it has finished. If this one has opened that file, a
+    third would make another and hold a lock of its own. So a lock counts only if its file is still
+    in its place; else the next file is tried.
+    """
+    while True:
+        file = open(lock, "ab")  # noqa: SIM115  the caller closes it
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.path.samestat(os.fstat(file.fileno()), os.stat(lock)):
+                return file
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            file.close()
+            raise ValueError(
+                f"{name} is being written by another process; wait until it has finished, or give "
+                "another name."
+            ) from error
+        file.close()

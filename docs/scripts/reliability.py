@@ -4,12 +4,14 @@
 
 The tests of reliability note what they tried (`tests/reliability_record.py`); pytest puts that into
 its report. What the page needs of it is kept in docs/reliability.json, from which the page can be
-written again without a run.
+written again without a run. Functions that the code no longer has are left out. Results of mutants
+are in docs/mutations.jsonl, which tests/attack/mutations.py writes.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import json
 from collections import Counter
 from collections.abc import Iterable
@@ -18,6 +20,9 @@ from typing import Any
 from xml.etree import ElementTree
 
 from asv_results import markdown
+from machine import commit, today
+from mutants import read as read_mutants
+from mutants import section as mutants_section
 
 ROOT = Path(__file__).parents[2]
 
@@ -37,25 +42,40 @@ CATEGORIES = {
     "signals": (("test_signals",), "hangs"),
     "random frames": (("test_frames",), "wrong"),
 }
-TRIED = """- **numerical stress**: repeated, collinear, constant and far samples; units from 1e-150
-  to 1e150; n = 2, d = 1, d > n; widths from 1e-3 to 1e3 medians; degree 6; ν from 0 to 1e6; τ from
-  0 to 10 τ_max; types and layouts of arrays.
-- **invariances**: order of samples and features, units and origins, equivalent penalties, warm and
-  cold starts, batches, threads, Dask, blocks.
-- **mutated solvers**: wrong κ, perturbed factors, wrong prox, wild extrapolation, early stops,
-  infeasible dual points. A warning means that the gap told; without one the result was good.
-- **hostile files**: random and damaged CSV, JSON and netCDF files, pickles in them, full disks, odd
-  names of inputs.
-- **interrupted work**: kill -9 of the process group at random moments, Ctrl-C, full disks, too
-  little memory.
-- **threads and processes**: threads, forked and spawned processes, pickles, shared factors.
-- **what a path says**: objective, its parts, fitted values and derivative norms of random problems
-  (kernels, penalties, losses, representations, origins, τ from 0 to 1e9 τ_max), computed again from
-  the stored coefficients alone, in longer floating-point numbers.
-- **damaged files**: flipped bits, edited counts and coefficients, two writers, full disks.
-- **signals**: Ctrl-C in long calls and while the command starts, closed outputs.
-- **random frames**: numbers, text, dates, missing and extreme values into every estimator,
-  with targets and weights of many kinds."""
+TRIED = {
+    "numerical stress": (
+        "repeated, collinear, constant and far samples; units from 1e-150 to 1e150; n = 2, d "
+        "= 1, d > n; widths from 1e-3 to 1e3 medians; degree 6; ν from 0 to 1e6; τ from 0 to "
+        "10 τ_max; types and layouts of arrays."
+    ),
+    "invariances": (
+        "order of samples and features, units and origins, equivalent penalties, warm and "
+        "cold starts, batches, threads, Dask, blocks."
+    ),
+    "mutated solvers": (
+        "wrong κ, perturbed factors, wrong prox, wild extrapolation, early stops, infeasible "
+        "dual points. A warning means that the gap told; without one the result was good."
+    ),
+    "hostile files": (
+        "random and damaged CSV, JSON and netCDF files, pickles in them, full disks, odd "
+        "names of inputs."
+    ),
+    "interrupted work": (
+        "kill -9 of the process group at random moments, Ctrl-C, full disks, too little memory."
+    ),
+    "threads and processes": ("threads, forked and spawned processes, pickles, shared factors."),
+    "what a path says": (
+        "objective, its parts, fitted values and derivative norms of random problems "
+        "(kernels, penalties, losses, representations, origins, τ from 0 to 1e9 τ_max), "
+        "computed again from the stored coefficients alone, in longer floating-point numbers."
+    ),
+    "damaged files": ("flipped bits, edited counts and coefficients, two writers, full disks."),
+    "signals": ("Ctrl-C in long calls and while the command starts, closed outputs."),
+    "random frames": (
+        "numbers, text, dates, missing and extreme values into every estimator, with targets "
+        "and weights of many kinds."
+    ),
+}
 COUNTS = ("cases", "certified", "warned", "refused")
 
 # Why some functions are not reached by a test, as far as coverage can see.
@@ -70,7 +90,6 @@ REASONS = {
     ("nvsd/experiments/methods/denovas.py", "denovas"): LEFT_INSIDE,
     (COMPETITORS, "LassoNet.fit"): NEEDS_TORCH,
     (COMPETITORS, "XRFM.fit"): NEEDS_TORCH,
-    (COMPETITORS, "_agop"): NEEDS_TORCH,
     (COMPETITORS, "_unit"): NEEDS_TORCH,
     (f"{PEERS}/forests.py", "tree_shap"): NEEDS_PEER,
     (f"{PEERS}/forests.py", "boruta"): NEEDS_PEER,
@@ -131,7 +150,13 @@ def read_report(files: Iterable[Path]) -> dict[str, Any]:
                     counts.update(note)
             count_failure(found, case, bad)
     categories = {name: dict(counts) for name, counts in found.items()}
-    return {"tests": tests, "failed": failed, "seconds": round(seconds), "categories": categories}
+    sums = {"tests": tests, "failed": failed, "seconds": round(seconds)}
+    return sums | made() | {"categories": categories}
+
+
+def made() -> dict[str, str]:
+    """The version and the day of results."""
+    return {"commit": commit(), "date": today()}
 
 
 def count_failure(found: dict[str, Counter[str]], case: Any, bad: list[Any]) -> None:
@@ -178,7 +203,26 @@ def read_coverage(file: Path) -> dict[str, Any]:
                 missing.append([name, function, ranges(part["missing_lines"]), ", ".join(branches)])
     lines = 100 * totals["covered_lines"] / totals["num_statements"]
     branches = 100 * totals["covered_branches"] / max(totals["num_branches"], 1)
-    return {"lines": round(lines, 2), "branches": round(branches, 2), "missing": missing}
+    shares = {"lines": round(lines, 2), "branches": round(branches, 2)}
+    return shares | made() | {"missing": missing}
+
+
+def functions(file: Path) -> set[str]:
+    """Names of the functions and methods of a module as coverage writes them; "" for the module."""
+    if not file.exists():
+        return set()
+    found = {""}
+
+    def visit(node: ast.AST, before: str) -> None:
+        for child in ast.iter_child_nodes(node):
+            inside = before
+            if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                found.add(before + child.name)
+                inside = f"{before}{child.name}."
+            visit(child, inside)
+
+    visit(ast.parse(file.read_text()), "")
+    return found
 
 
 def ranges(lines: list[int]) -> str:
@@ -196,41 +240,53 @@ def outcomes(run: dict[str, Any]) -> str:
     """The table of all categories."""
     head = ["", "cases", "certified", "warned", "refused", "wrong answers", "hangs", "data lost"]
     keys = (*COUNTS, "wrong", "hangs", "lost")
-    rows = [
-        [name, *(f"{counts.get(key, 0)}" for key in keys)]
-        for name, counts in run["categories"].items()
-    ]
-    sums = [sum(c.get(key, 0) for c in run["categories"].values()) for key in keys]
+    tried = {name: run["categories"][name] for name in TRIED if run["categories"].get(name)}
+    rows = [[name, *(f"{counts.get(key, 0)}" for key in keys)] for name, counts in tried.items()]
+    sums = [sum(c.get(key, 0) for c in tried.values()) for key in keys]
     rows.append(["**all**", *(f"**{value}**" for value in sums)])
-    return f"{markdown(head, rows)}\n\n{TRIED}"
+    said = "\n".join(f"- **{name}**: {TRIED[name]}" for name in tried)
+    return f"{markdown(head, rows)}\n\n{said}"
 
 
 def coverage_section(coverage: dict[str, Any] | None) -> str:
     """Line and branch coverage with what is missing."""
     if coverage is None:
         return ""
+    there = {name: functions(ROOT / name) for name, *_ in coverage["missing"]}
     rows = [
         [f"`{name}`", f"`{function}`" if function else "", lines, branches, why(name, function)]
         for name, function, lines, branches in coverage["missing"]
+        if function in there[name]
     ]
+    gone = len(coverage["missing"]) - len(rows)
     text = (
         f"## Coverage\n\nTests reach {coverage['lines']:.1f} % of the lines of nvsd and "
-        f"{coverage['branches']:.1f} % of the branches."
+        f"{coverage['branches']:.1f} % of the branches ({version(coverage)})."
     )
+    if gone:
+        text += f" {gone} functions of that version, which the code no longer has, are left out."
     if not rows:
         return text
     head = ["", "function", "lines", "branches", "why"]
-    return f"{text} What they do not reach:\n\n{markdown(head, rows)}"
+    return f"{text} What tests do not reach:\n\n{markdown(head, rows)}"
+
+
+def version(found: dict[str, Any]) -> str:
+    """Of which code a result is."""
+    return f"commit {found['commit']}, {found['date']}"
 
 
 def why(name: str, function: str) -> str:
     return REASONS.get((name, function), "no test yet")
 
 
-def page(content: dict[str, Any]) -> str:
+def page(content: dict[str, Any], mutants: list[dict[str, Any]]) -> str:
     """The whole page."""
     run = content["run"]
-    tests = f"{run['tests']} tests in {run['seconds']} seconds of one core, {run['failed']} failed."
+    tests = (
+        f"{run['tests']} tests in {run['seconds']} seconds of one core, {run['failed']} failed "
+        f"({version(run)})."
+    )
     parts = [
         "# Reliability",
         "<!-- Written by docs/scripts/reliability.py from a test run; do not edit. -->",
@@ -238,6 +294,7 @@ def page(content: dict[str, Any]) -> str:
         outcomes(run),
         tests,
         TRUTH,
+        mutants_section(mutants),
         coverage_section(content.get("coverage")),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -260,7 +317,9 @@ def main(arguments: list[str] | None = None) -> None:
     if given.coverage is not None:
         content["coverage"] = read_coverage(given.coverage)
     store.write_text(json.dumps(content, indent=1, sort_keys=True) + "\n")
-    (given.docs / "reliability.md").write_text(page(content))
+    (given.docs / "reliability.md").write_text(
+        page(content, read_mutants(given.docs / "mutations.jsonl"))
+    )
 
 
 if __name__ == "__main__":

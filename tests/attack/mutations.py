@@ -1,10 +1,14 @@
 """Change one operator or constant of a module at a time, and see whether its tests notice.
 
-    python tests/attack/mutations.py --sample 30 --out mutations.json [module ...]
+    python tests/attack/mutations.py --sample 14 [area ...]
+    python tests/attack/mutations.py --again [area ...] [--tests tests/losses/test_losses.py]
 
-Each mutant lives in a child process only; no file is changed. Results are kept after every mutant,
-so that a run can be stopped and taken up again. ``--show`` prints the share of mutants that were
-killed, and the survivors.
+Mutants are drawn at random from all modules of an area, by a seed. Each lives in a child process
+only; no file is changed. It meets the quick tests of its area, which end at the first failure.
+Results are kept after every mutant, so that a run can be stopped and taken up again. ``--again``
+tries those that survived once more, after a test was written. ``--show`` prints the share of
+mutants that were killed, and the survivors. `docs/scripts/reliability.py` writes them into
+docs/reliability.md.
 """
 
 from __future__ import annotations
@@ -17,31 +21,55 @@ import importlib.util
 import json
 import os
 import random
+import resource
 import signal
 import sys
+import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 ROOT = Path(__file__).parents[2]
-TIMEOUT = 120  # seconds for the tests of one mutant; a mutant that takes longer counts as killed
+QUICK = 2.0  # seconds of the processor: tests that take longer are left out
+SLOWER = 5  # a mutant whose tests take so many times the processor's time counts as killed
+WAITING = 20  # and so does one that waits so many times that long
 
-# The narrow tests of each module.
-MODULES = {
-    "nvsd.kernels.isotropic": ["tests/kernels/test_kernels.py"],
-    "nvsd.kernels.dot_product": ["tests/kernels/test_kernels.py"],
-    "nvsd.kernels.profile": ["tests/kernels/test_kernels.py"],
-    "nvsd.kernels.widths": ["tests/kernels/test_kernels.py", "tests/kernels/test_kernels_input.py"],
-    "nvsd.linalg.in_pieces": ["tests/library/test_pieces.py"],
-    "nvsd.losses.huber": ["tests/losses/test_losses.py", "tests/losses/test_loss_term.py"],
-    "nvsd.losses.logistic": ["tests/losses/test_losses.py", "tests/losses/test_loss_term.py"],
-    "nvsd.losses.quantile": ["tests/losses/test_losses.py", "tests/losses/test_loss_term.py"],
-    "nvsd.ridge.dense": ["tests/ridge", "tests/library/test_pieces.py"],
-    "nvsd.ridge.leave_one_out": ["tests/ridge/test_leave_one_out.py", "tests/ridge"],
-    "nvsd.engine.judged": ["tests/engine", "tests/selection/test_engine_select.py"],
-    "nvsd.inference.multiplicity": ["tests/inference/test_multiplicity.py"],
-    "nvsd.inference.hypotheses": ["tests/inference"],
+
+class Area(NamedTuple):
+    """Modules, and the tests that mirror them."""
+
+    modules: list[str]
+    tests: list[str]
+
+
+def _folder(name: str, *without: str) -> list[str]:
+    files = sorted((ROOT / "nvsd" / name).glob("*.py"))
+    return [f"nvsd/{name}/{file.name}" for file in files if file.stem not in without]
+
+
+AREAS = {
+    "kernels": Area(_folder("kernels"), ["tests/kernels"]),
+    "losses": Area(
+        _folder("losses"),
+        [f"tests/losses/test_{part}.py" for part in ("general_losses", "losses", "loss_term")],
+    ),
+    "ridge": Area(
+        _folder("ridge", "leave_one_out"), ["tests/ridge", "tests/library/test_pieces.py"]
+    ),
+    "leave-one-out": Area(
+        ["nvsd/ridge/leave_one_out.py"],
+        [f"tests/ridge/test_{part}.py" for part in ("leave_one_out", "ridge", "weighted_ridge")],
+    ),
+    "judging": Area(
+        [f"nvsd/engine/{part}.py" for part in ("judged", "judging", "loss_judging")],
+        [
+            *(f"tests/engine/test_{part}.py" for part in ("judging", "engine_losses")),
+            "tests/selection/test_engine_select.py",
+        ],
+    ),
+    "significance": Area(_folder("inference"), ["tests/inference"]),
 }
 OPERATORS: dict[type[ast.AST], type[ast.AST]] = {
     ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult,
@@ -71,8 +99,8 @@ def _changes(node: ast.AST) -> Iterator[tuple[str, Any]]:
         yield "constant plus one", lambda n: setattr(n, "value", n.value + 1)
 
 
-def mutants(source: str) -> list[tuple[str, ast.Module]]:
-    """Every mutant of a module: its name (line, column, what), and its tree."""
+def mutants(source: str) -> list[tuple[tuple[int, int, int], str, Callable[[], ast.Module]]]:
+    """Every mutant of a module: line, columns, what is changed, and what makes its tree."""
     tree, found = ast.parse(source), []
     skipped = {
         id(inner)
@@ -81,19 +109,22 @@ def mutants(source: str) -> list[tuple[str, ast.Module]]:
         if part is not None
         for inner in ast.walk(part)
     }
-    nodes = list(ast.walk(tree))
-    for place, node in enumerate(nodes):
+    for number, node in enumerate(ast.walk(tree)):
         if id(node) in skipped:
             continue
         for what, change in _changes(node):
-            clone = copy.deepcopy(tree)
-            twin = list(ast.walk(clone))[place]
-            replacement = change(twin)
-            if replacement is not None:
-                clone = _Replace(twin, replacement).visit(clone)
-            name = f"{node.lineno}:{node.col_offset} {what}"  # type: ignore[attr-defined]
-            found.append((name, ast.fix_missing_locations(clone)))
+            place = (node.lineno, node.col_offset, node.end_col_offset)  # type: ignore[attr-defined]
+            found.append((place, what, partial(_mutant, tree, number, change)))
     return found
+
+
+def _mutant(tree: ast.Module, number: int, change: Callable[[Any], Any]) -> ast.Module:
+    clone = copy.deepcopy(tree)
+    twin = list(ast.walk(clone))[number]
+    replacement = change(twin)
+    if replacement is not None:
+        clone = _Replace(twin, replacement).visit(clone)
+    return ast.fix_missing_locations(clone)
 
 
 class _Replace(ast.NodeTransformer):
@@ -119,70 +150,161 @@ class Mutant(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         exec(compile(self.tree, self.file, "exec"), module.__dict__)
 
 
-def run(module: str, file: Path, tree: ast.Module) -> str:
-    """ "killed", "survived" or "too long", from the tests in a child process."""
-    child = os.fork()
-    if child == 0:
-        os.setsid()
-        sink = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(sink, 1)
-        os.dup2(sink, 2)
+class Quick:
+    """A plugin of pytest that leaves out tests, and ends slow ones where none are known yet."""
+
+    def __init__(self, slow: set[str] | None) -> None:
+        self.known, self.slow = slow is not None, set(slow or ())
+        self._now = ""
+        signal.signal(signal.SIGPROF, self._end)
+
+    def _end(self, *_: Any) -> None:
         import pytest
 
-        sys.meta_path.insert(0, Mutant(module, file, tree))
-        options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not slow"]
-        os._exit(int(pytest.main([*options, *MODULES[module]])) != 0)
-    end = time.monotonic() + TIMEOUT
-    while time.monotonic() < end:
-        done, status = os.waitpid(child, os.WNOHANG)
-        if done:
-            return "survived" if status == 0 else "killed"
-        time.sleep(0.05)
-    os.killpg(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    return "too long"
+        self.slow.add(self._now)
+        pytest.skip("takes long")
+
+    def pytest_collection_modifyitems(self, items: list[Any]) -> None:
+        items[:] = [item for item in items if item.nodeid not in self.slow]
+
+    def pytest_runtest_call(self, item: Any) -> None:
+        if not self.known:
+            self._now = item.nodeid
+            signal.setitimer(signal.ITIMER_PROF, QUICK)
+
+    def pytest_runtest_teardown(self) -> None:
+        signal.setitimer(signal.ITIMER_PROF, 0)
 
 
-def show(known: dict[str, dict[str, str]]) -> None:
-    for module, results in known.items():
-        alive = sorted(name for name, result in results.items() if result == "survived")
-        share = 1 - len(alive) / max(len(results), 1)
-        print(f"{module}: {len(results)} mutants, {share:.0%} killed")  # noqa: T201
-        for name in alive:
-            print(f"    survived: {name}")  # noqa: T201
+def child(
+    tests: list[str], slow: set[str] | None, limit: float, finder: Mutant | None
+) -> tuple[int, float, set[str]]:
+    """How pytest ended in a child process, its seconds, and the slow tests."""
+    with tempfile.NamedTemporaryFile("r") as notes:
+        process = os.fork()
+        if process == 0:
+            os._exit(_tests(tests, slow, limit, finder, Path(notes.name)))
+        end = time.monotonic() + WAITING * limit
+        while True:
+            done, status, used = os.wait4(process, os.WNOHANG if time.monotonic() < end else 0)
+            if done:
+                return status, used.ru_utime + used.ru_stime, {*notes.read().splitlines()}
+            time.sleep(0.05)
+            if time.monotonic() > end:
+                os.killpg(process, signal.SIGKILL)
+
+
+def _tests(
+    tests: list[str], slow: set[str] | None, limit: float, finder: Mutant | None, notes: Path
+) -> int:
+    os.setsid()
+    sink = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(sink, 1)
+    os.dup2(sink, 2)
+    import pytest
+
+    resource.setrlimit(resource.RLIMIT_CPU, (int(limit), int(limit) + 5))
+    if finder is not None:
+        sys.meta_path.insert(0, finder)
+    options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not slow"]
+    quick = Quick(slow)
+    ended = int(pytest.main([*options, *tests], plugins=[quick]))
+    notes.write_text("\n".join(quick.slow))
+    return int(ended != 0)
+
+
+class Tried(NamedTuple):
+    """The quick tests of an area."""
+
+    tests: list[str]
+    slow: set[str]
+    limit: float
+
+    @classmethod
+    def of(cls, name: str, tests: list[str]) -> Tried:
+        """They pass without a mutation; else they would kill every mutant."""
+        status, seconds, slow = child(tests, None, 3600, None)
+        if status != 0:
+            sys.exit(f"the tests of {name} fail without a mutation, so they would kill every one")
+        return cls(tests, slow, max(SLOWER * seconds, 60.0))
+
+    def meet(self, module: str, tree: ast.Module) -> str:
+        """ "killed" or "survived"."""
+        name = module.removesuffix(".py").replace("/", ".")
+        finder = Mutant(name, ROOT / module, tree)
+        return "killed" if child(self.tests, self.slow, self.limit, finder)[0] else "survived"
+
+
+def population(name: str, seed: int) -> list[tuple[dict[str, Any], Callable[[], ast.Module]]]:
+    """All mutants of an area in random order: what identifies each, and what makes its tree."""
+    found = []
+    for module in AREAS[name].modules:
+        source = (ROOT / module).read_text()
+        lines = source.splitlines()
+        for (line, start, stop), change, make in mutants(source):
+            known = {"area": name, "module": module, "line": line, "columns": [start, stop]}
+            found.append((known | {"code": lines[line - 1].strip(), "change": change}, make))
+    random.Random(seed).shuffle(found)
+    return found
+
+
+def key(record: dict[str, Any]) -> str:
+    """What identifies a mutant."""
+    return json.dumps([record[name] for name in ("module", "line", "columns", "code", "change")])
+
+
+def write(records: list[dict[str, Any]], out: Path) -> None:
+    out.write_text("".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records))
+
+
+def show(records: list[dict[str, Any]]) -> None:
+    for name in AREAS:
+        those = [record for record in records if record["area"] == name]
+        alive = [record for record in those if record["now"] == "survived"]
+        first = sum(record["first"] == "killed" for record in those)
+        print(f"{name}: {len(those)} mutants, {first} killed at first, {len(alive)} alive")  # noqa: T201
+        for record in alive:
+            place = f"{record['module']}:{record['line']}:{record['columns'][0]}"
+            print(f"    {place} {record['change']}: {record['code']}")  # noqa: T201
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("modules", nargs="*", default=list(MODULES))
-    parser.add_argument("--sample", type=int, default=10**9, help="mutants of each module")
-    parser.add_argument("--minutes", type=float, default=1e9, help="when to stop")
+    parser.add_argument("areas", nargs="*", default=list(AREAS))
+    parser.add_argument("--sample", type=int, default=14, help="mutants of each area")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--out", type=Path, default=ROOT / "mutations.json")
+    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "mutations.jsonl")
+    parser.add_argument("--again", action="store_true", help="only those that survived")
+    parser.add_argument("--tests", nargs="+", default=[], help="with --again: of these tests alone")
     parser.add_argument("--show", action="store_true", help="only print the results")
     options = parser.parse_args()
-    known = json.loads(options.out.read_text()) if options.out.exists() else {}
+    lines = options.out.read_text().splitlines() if options.out.exists() else []
+    records = [json.loads(line) for line in lines]
     if options.show:
-        show(known)
+        show(records)
         return
     os.chdir(ROOT)
     # Shared by all children, so that each starts quickly; nvsd itself is imported by them.
     for name in ("numpy", "scipy.linalg", "scipy.stats", "pandas", "xarray", "sklearn"):
         importlib.import_module(name)
-    end = time.monotonic() + 60 * options.minutes
-    for module in options.modules:
-        file = ROOT / (module.replace(".", "/") + ".py")
-        every = mutants(file.read_text())
-        random.Random(options.seed).shuffle(every)
-        results = known.setdefault(module, {})
-        if run(module, file, ast.parse(file.read_text())) != "survived":
-            sys.exit(f"the tests of {module} fail without a mutation, so they would kill every one")
-        for name, tree in every[: options.sample]:
-            if name in results or time.monotonic() > end:
-                continue
-            results[name] = run(module, file, tree)
-            options.out.write_text(json.dumps(known, indent=1))
-    show(known)
+    for name in options.areas:
+        known = {key(record): record for record in records}
+        every = population(name, options.seed)
+        if options.again:
+            wanted = [e for e in every if known.get(key(e[0]), {}).get("now") == "survived"]
+        else:
+            wanted = [e for e in every[: options.sample] if key(e[0]) not in known]
+        if not wanted:
+            continue
+        tried = Tried.of(name, options.tests or AREAS[name].tests)
+        for record, make in wanted:
+            result = tried.meet(record["module"], make())
+            if key(record) in known:
+                known[key(record)].update(record, now=result)
+            else:
+                records.append(record | {"seed": options.seed, "first": result, "now": result})
+            write(records, options.out)
+    show(records)
 
 
 if __name__ == "__main__":

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import h5py
 import numpy as np
@@ -110,6 +112,35 @@ def test_two_writers_of_a_checkpoint(tmp_path: Path) -> None:
     check_sentence(no.value)
     checkpoint(place)
     assert os.listdir(tmp_path) == ["pass.npz"]
+
+
+@pytest.mark.parametrize("another", [False, True])
+def test_a_lock_that_its_file_has_lost_keeps_no_one_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, another: bool
+) -> None:
+    """The first writer ends when the second has opened its file, and a third may begin."""
+    place, flock = tmp_path / "pass.npz", fcntl.flock
+    first, third = (locked(place, "the checkpoint") for _ in range(2))
+
+    def late(*given: Any) -> None:
+        monkeypatch.setattr(fcntl, "flock", flock)
+        first.__exit__(None, None, None)
+        if another:
+            third.__enter__()
+        flock(*given)
+
+    first.__enter__()
+    monkeypatch.setattr(fcntl, "flock", late)
+    if another:
+        with pytest.raises(ValueError, match="another process"), locked(place, "the checkpoint"):
+            pass
+        third.__exit__(None, None, None)
+    else:
+        with locked(place, "the checkpoint"):
+            with pytest.raises(ValueError, match="another process"):
+                third.__enter__()
+            assert os.listdir(tmp_path) == ["pass.npz.lock"]
+    assert os.listdir(tmp_path) == []
 
 
 # --- records of a replication --------------------------------------------------------------------

@@ -29,11 +29,19 @@ SPEC.loader.exec_module(mutations)
     ],
 )
 def test_every_mutant_is_made(source: str, expected: set[str]) -> None:
-    assert {ast.unparse(tree) for _, tree in mutations.mutants(source)} == expected
+    assert {ast.unparse(make()) for *_, make in mutations.mutants(source)} == expected
 
 
 def test_modules_and_tests_exist() -> None:
     root = FILE.parents[2]
-    for module, tests in mutations.MODULES.items():
-        assert (root / (module.replace(".", "/") + ".py")).exists()
-        assert all((root / test).exists() for test in tests)
+    for modules, tests in mutations.AREAS.values():
+        assert modules
+        assert all((root / place).exists() for place in (*modules, *tests))
+
+
+def test_a_mutant_is_drawn_once_and_by_its_seed() -> None:
+    one, two, other = (mutations.population("losses", seed) for seed in (0, 0, 1))
+    keys = [mutations.key(record) for record, _ in one]
+    assert keys == [mutations.key(record) for record, _ in two]
+    assert keys != [mutations.key(record) for record, _ in other]
+    assert len({*keys}) == len(keys) == len(other)

@@ -8,9 +8,10 @@ from scipy.special import expit
 
 from nvsd.engine.aims import Aim, probabilities
 from nvsd.engine.judging import Structure, judge
-from nvsd.engine.loss_judging import JudgedLosses, LossFold, rank_aim, rank_aim_in_folds
+from nvsd.engine.loss_judging import UNCLIPPED, JudgedLosses, LossFold, rank_aim, rank_aim_in_folds
 from nvsd.engine.loss_refits import refit_by
 from nvsd.engine.loss_sets import fit_all_by, fit_set_by
+from nvsd.engine.ranking import rank
 from nvsd.losses import Huber, Logistic, Quantile
 from nvsd.selection.folds import _folds
 from nvsd.selection.quality import quality
@@ -93,6 +94,21 @@ def test_a_class_that_a_fold_lacks_is_rare_and_no_failure() -> None:
     losses = fold.errors(X, structure, 2)
     assert np.isfinite(losses).all()
     assert losses[0] > 3
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_strengths_are_those_of_every_target_put_together(several: bool) -> None:
+    """In units of its codes, as squares that are added; the order is theirs."""
+    X, codes = classes(60, several=several)
+    aim = Aim.of_classes(Logistic(), codes, codes.max() + 1)
+    found, squares = rank_aim(X, aim, np.arange(60), 0), np.zeros(6)
+    for code, part in zip(aim.codes, found.parts, strict=True):
+        alone = rank(X, code / code.std(), 0, UNCLIPPED)
+        np.testing.assert_allclose(part.ranking.score, alone.score)
+        squares += (code.std() * alone.score) ** 2
+    np.testing.assert_allclose(found.score, np.sqrt(squares))
+    assert (np.diff(found.score[found.order]) <= 0).all()
+    assert found.order[0] in (1, 3)
 
 
 @pytest.mark.parametrize("n", [80, 300])

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import ks_2samp
 
-from nvsd.engine.scan import cosines
-from nvsd.inference.conditional import Others, conditional, excess
-from nvsd.inference.copies import Copier, from_normal_scores, normal_scores
+from nvsd.engine.scan import by_chance, cosines, scan
+from nvsd.inference.conditional import LOWEST_SCALE, Others, conditional, excess
+from nvsd.inference.copies import Copier, _levels, from_normal_scores, normal_scores
 from nvsd.inference.together import near_copies
 
 
@@ -123,6 +123,74 @@ def test_the_check_sees_what_a_model_misses() -> None:
     assert excess(C, e + 2 * X[:, 2] * X[:, 3]) > 2.0
     assert excess(C, np.abs(e * X[:, 0])) > 2.0
     assert excess(C, np.zeros(len(X))) == -np.inf
+
+
+@pytest.mark.parametrize("d", [2, 3, 5])
+def test_the_excess_is_that_of_the_best_input_or_pair(d: int) -> None:
+    X = inputs(n=150)[:, :d]
+    C = cosines(X)
+    y = np.random.default_rng(2).standard_normal(150)
+    for target in (y + 2 * X[:, 0] * X[:, 1], y + X[:, 1], y):
+        found = scan(C, target, target)
+        single = found.main.max() - by_chance(d)
+        pair = found.pairs[0][0] - by_chance(d * (d - 1) / 2)
+        assert excess(C, target) == pytest.approx(max(single, pair), rel=1e-12)
+    assert excess(C[:, :, :0], y) == -np.inf
+    alone = scan(C[:, :, :1], y, y).main.max() - by_chance(1)
+    assert excess(C[:, :, :1], y) == pytest.approx(alone, rel=1e-12)
+
+
+def test_mean_and_scale_make_the_residual() -> None:
+    X = inputs(n=300)
+    t = X[:, 0] + np.where(X[:, 2] > 0, 1.0, 0.01) * X[:, 1]
+    found = conditional(Others.of(X, 0).without(np.array([1])), t, 0)
+    np.testing.assert_allclose(found.mean + found.scale * found.residual, t, atol=1e-12)
+    typical = np.abs(t - found.mean).mean()
+    assert found.scale.min() == pytest.approx(LOWEST_SCALE * typical)
+    assert found.explained == pytest.approx(1 - np.var(t - found.mean) / np.var(t))
+    noise = conditional(Others.of(X, 0).without(np.array([1])), X[:, 1], 0)
+    assert np.ptp(noise.mean) == 0
+    np.testing.assert_allclose(noise.scale, np.abs(X[:, 1] - noise.mean).mean())
+    assert noise.explained == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("of_mean", "of_scale", "fitted"),
+    [(-0.1, 0.9, 0), (0.1, 0.9, 1), (0.1, 1.1, 2), (-0.1, 1.1, 1)],
+)
+def test_a_dependence_is_modelled_if_it_is_above_chance(
+    monkeypatch: pytest.MonkeyPatch, of_mean: float, of_scale: float, fitted: int
+) -> None:
+    """That of the scale if it is surely so."""
+    told, calls = iter([of_mean, of_scale, -2.0, -1.0]), list[np.ndarray]()
+
+    def constant(others: Others, target: np.ndarray, seed: int) -> np.ndarray:
+        calls.append(target)
+        return np.full(len(others.X), 0.5)
+
+    monkeypatch.setattr("nvsd.inference.conditional.excess", lambda *_: next(told))
+    monkeypatch.setattr("nvsd.inference.conditional.smoothed", constant)
+    found = conditional(Others.of(inputs(n=40), 0), np.linspace(-1, 1, 40), 0)
+    assert len(calls) == fitted
+    assert (found.mean == (0.5 if of_mean > 0 else 0.0)).all()
+    assert found.check == -1.0
+
+
+class LastDraw:
+    """The largest number below 1 that a generator may draw."""
+
+    def random(self, shape: tuple) -> np.ndarray:
+        return np.full(shape, 1 - 2.0**-53)
+
+
+def test_the_last_draw_is_a_level_too() -> None:
+    """The probabilities of these levels add up to a little less."""
+    counts = [7, 6, 1, 4, 7, 5, 1]
+    x = np.repeat(np.arange(7.0), counts)
+    others = Others.of(x[:, None], 0).without(np.array([0]))
+    donors = np.zeros((2, len(x)), dtype=int)
+    copies, _, _ = _levels(others, x, donors, LastDraw(), 0)  # type: ignore[arg-type]
+    assert (copies == 6.0).all()
 
 
 def test_leave_one_out_predictions_do_not_see_their_own_row() -> None:

@@ -7,12 +7,12 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import kstest
+from scipy.stats import kstest, sem, ttest_1samp
 
 import nvsd
 from nvsd.engine.judging import Structure, rank_in_folds
 from nvsd.inference.copies import Copier
-from nvsd.inference.hypotheses import Model
+from nvsd.inference.hypotheses import Model, _t_test
 from nvsd.selection.significance import CopyWarning
 
 NAMES = [f"v{a}" for a in range(6)]
@@ -77,6 +77,17 @@ def test_the_rise_is_that_of_the_loss_at_rows_not_seen() -> None:
     naive -= model.loss(model.fit.predict(points[70:]))
     np.testing.assert_allclose(model.rise(points, unit, drawn), naive, atol=1e-3)
     assert not model.rise(points, np.array([99]), drawn).any()
+
+
+def test_the_test_is_students() -> None:
+    delta = np.random.default_rng(0).standard_normal(7) + 0.5
+    rise, se, statistic, p = _t_test(delta)
+    known = ttest_1samp(delta, 0.0, alternative="greater")
+    assert (rise, se) == (pytest.approx(delta.mean()), pytest.approx(sem(delta)))
+    assert statistic == pytest.approx(known.statistic)
+    assert p == pytest.approx(known.pvalue)
+    assert _t_test(np.zeros(5)) == (0.0, 0.0, 0.0, 1.0)
+    assert _t_test(delta, np.ones(7)) == pytest.approx((rise, se, statistic, p))
 
 
 @pytest.mark.slow

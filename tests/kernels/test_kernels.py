@@ -311,6 +311,23 @@ def test_G_product_agrees_with_the_dense_product(kernel):
     assert_close(kernel.G_product(X, V[:, 0]), kernel.G(X) @ V[:, 0])
 
 
+@every_kernel
+def test_products_agree_with_the_blocks(kernel):
+    X, factor = points(6), 0.7
+    alpha, beta = (each[..., 0] for each in coefficients(6, k=1))
+    D, L = factor * kernel.D(X), factor * kernel.L(X)
+    products = kernel.products(X, factor)
+    values, known = products.values(beta)
+    assert_close(values, D.T @ beta.ravel())
+    assert_close(products.gradient(alpha), (D @ alpha).reshape(beta.shape))
+    both = (D @ alpha + L @ beta.ravel()).reshape(beta.shape)
+    assert_close(products.gradient(alpha, known), both)
+    for a, bound in enumerate(products.slope_norms()):
+        block = L[6 * a : 6 * (a + 1), 6 * a : 6 * (a + 1)]
+        norm = np.linalg.norm(block, 2)
+        assert norm * (1 - 1e-12) <= bound <= np.trace(block) * (1 + 1e-12) + 1e-300
+
+
 @given(
     n=st.integers(1, 5),
     m=st.integers(1, 5),

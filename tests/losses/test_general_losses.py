@@ -55,6 +55,18 @@ def test_values_are_those_of_the_definitions() -> None:
 
 
 @every_loss
+def test_the_value_is_the_mean_of_each_row(loss: Loss, rng) -> None:
+    y, F = targets(loss, rng, 5), rng.standard_normal((3, 2, 5))
+    expected = [[np.mean([loss.pointwise(y, f)]) for f in two] for two in F]
+    np.testing.assert_allclose(loss.value(y, F), expected, rtol=1e-12)
+    assert loss.value(y, F[0, 0]) == pytest.approx(expected[0][0])
+
+
+def test_the_quantile_is_the_median_unless_another_is_given() -> None:
+    assert Quantile() == Quantile(0.5)
+
+
+@every_loss
 def test_gradients_are_those_of_the_values(loss: Loss, rng) -> None:
     y, F, step = targets(loss, rng, 40), 3 * rng.standard_normal((3, 40)), 1e-6
     slopes = (loss.pointwise(y, F + step) - loss.pointwise(y, F - step)) / (2 * step)

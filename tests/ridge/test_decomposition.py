@@ -173,7 +173,8 @@ def test_nothing_and_one_input() -> None:
     nothing = RidgeFit(
         Gaussian(1.0), np.empty((4, 0)), np.zeros(3, bool), np.ones(1), np.zeros((1, 4)), 0.0
     )
-    assert decompose(nothing).total == 0
+    total, main, pair = decompose(nothing)
+    assert (total, main.shape, pair.shape) == (0, (0,), (0, 0))
     X = np.linspace(-1, 1, 20)[:, None]
     alone = decompose(fit_ridge(X, X[:, 0] ** 2, Gaussian(1.0), 1e-6))
     assert alone.total == pytest.approx(float(alone.main[0]))

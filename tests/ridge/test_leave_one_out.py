@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 
 from nvsd.kernels import Gaussian
-from nvsd.ridge.leave_one_out import best_loo_ridge, inverse_factor, loo_ridge, nystrom_loo_ridge
+from nvsd.ridge import leave_one_out
+from nvsd.ridge.leave_one_out import (
+    HIGHEST,
+    LooFit,
+    best_loo_ridge,
+    inverse_factor,
+    loo_ridge,
+    nystrom_loo_ridge,
+)
 
 
 def problem(n: int = 15) -> tuple[np.ndarray, np.ndarray]:
@@ -46,6 +54,57 @@ def test_the_best_shift_has_no_better_neighbour() -> None:
     assert best.error <= loo_ridge(K, y, best.lam / 10**0.5).error
     again = best_loo_ridge(K, y, best.lam)
     assert again.error <= best.error
+
+
+class Told:
+    """In the place of fits: errors of half decades of λ that are told, and 9 for all others."""
+
+    def __init__(self, errors: dict[int, float]) -> None:
+        self.errors, self.asked = errors, list[int]()
+
+    def __call__(self, *_: object) -> Told:
+        return self
+
+    def fit(self, lam: float) -> LooFit:
+        step = round(2 * np.log10(lam))
+        self.asked.append(step)
+        return LooFit(np.zeros(1), 0.0, lam, np.sqrt([self.errors.get(step, 9.0)]))
+
+
+@pytest.mark.parametrize(
+    ("errors", "found", "asked"),
+    [
+        ({0: 1.0, -1: 0.5, -2: 0.4}, -2, {0, -1, -2, -3}),  # smaller ones are better
+        ({0: 1.0, -1: 1.002, 1: 0.5}, 0, {0, -1}),  # as good: larger ones are not tried
+        ({0: 1.0, -1: 0.998, 1: 0.5}, 0, {0, -1}),  # too little better to move
+        ({0: 1.0, -1: 1.1, 1: 0.5, 2: 0.4}, 2, {0, -1, 1, 2, 3}),  # clearly worse: they are
+        ({0: 1.0, -1: 1.1, 1: 0.998}, 0, {0, -1, 1}),
+        ({-k: 0.5**k for k in range(12)}, -6, set(range(-6, 1))),  # no more than WALK
+        ({k: 0.5**k for k in range(12)}, 6, set(range(-1, 7))),
+    ],
+)
+def test_smaller_shifts_come_first(monkeypatch, errors: dict, found: int, asked: set) -> None:
+    told = Told(errors)
+    monkeypatch.setattr(leave_one_out, "LooRidge", told)
+    fit = best_loo_ridge(np.eye(2), np.zeros(2), 1.0)
+    assert fit.lam == pytest.approx(10 ** (found / 2))
+    assert set(told.asked) == asked
+    assert len(told.asked) == len(asked)
+
+
+@pytest.mark.parametrize(("last", "found"), [(1e-9, -12), (1e9, 6)])
+def test_shifts_stay_within_their_limits(monkeypatch, last: float, found: int) -> None:
+    told = Told({k: 2.0 - k / np.sign(np.log(last)) / 100 for k in range(-40, 40)})
+    monkeypatch.setattr(leave_one_out, "LooRidge", told)
+    assert best_loo_ridge(np.eye(2), np.zeros(2), last).lam == pytest.approx(10 ** (found / 2))
+    assert -12 <= min(told.asked) <= max(told.asked) <= 6
+
+
+def test_noise_has_the_largest_shift_with_landmarks() -> None:
+    """So large that f is the mean."""
+    K, _ = problem(30)
+    y = (-1.0) ** np.arange(30)
+    assert nystrom_loo_ridge(K[:, :8], K[:8, :8], y).lam == HIGHEST
 
 
 def test_single_precision_is_close() -> None:
