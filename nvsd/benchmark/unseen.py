@@ -6,7 +6,9 @@ own units. Each is a function of a normal variable of its own; these variables a
 correlated in a way that is given, so that an input can be drawn again given all others, exactly.
 `effects` measures the effect of a true input in that way.
 
-Do not look at results here to change the library: the set would no longer be unseen.
+Do not look at results here to change the library: the set would no longer be unseen. Four kinds
+have been looked at, with other seeds and sizes, for the pursuit in the ranking, and a fifth for
+what was not kept: limiting, nested, regimes, inhibitor; category.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from nvsd.data.weights import variance, weights_at
 from nvsd.engine.features import Base, Bases, Scaler, Units
 from nvsd.engine.kernel import ALL
+from nvsd.engine.pursuit import pursue
 from nvsd.engine.reweight import Round, Weights, next_weights, reweight
 from nvsd.engine.scan import Scan, Single, by_chance, counted, scan
 
@@ -34,7 +35,10 @@ JOINT = 2  # rounds of reweighting of two configurations together
 
 @dataclass(frozen=True)
 class Config:
-    """Bases, order, scale s of the weights, start ("flat", "scan" or "joint") and rounds."""
+    """Bases, order, scale s of the weights, start and rounds.
+
+    The start is "flat", "scan" or "pursuit"; or "joint", of two configurations together.
+    """
 
     bases: Bases
     order: int
@@ -57,6 +61,8 @@ THIRD = (
     *(Config(bases, 3, 1.0, "scan", EARLY) for bases in (SMOOTH, LINE)),
     Config(PLAIN, ALL, 2.0, "scan", EARLY),
 )
+# This runs only if an input enters the pursuit.
+PURSUIT = Config(LINE, 2, 1.0, "pursuit", EARLY)
 
 
 def variants(c: Config) -> list[Config]:
@@ -120,6 +126,8 @@ class Race:
         y, or the errors of another configuration.
     before : Race, optional
         An earlier race, whose λ are good starts.
+    pursued : (d,) array, optional
+        What a pursuit of the same rows has found, if more inputs took part in it.
     """
 
     def __init__(
@@ -129,11 +137,13 @@ class Race:
         held: Index | None,
         target: Array,
         before: Race | None = None,
+        pursued: Array | None = None,
     ) -> None:
         self.bench, self.rows, self.held, self.target = bench, rows, held, target
         self.runs: dict[Config, list[Round]] = {}
         self._features: dict[Bases, tuple[Array, tuple[Array, Array] | None]] = {}
         self._scan: Scan | None = None
+        self._pursued = pursued
         of_rows, of_held = weights_at(bench.weights, rows), None
         if held is not None:
             of_held = weights_at(bench.weights, held)
@@ -178,6 +188,8 @@ class Race:
         d = self.bench.X.shape[1]
         if c.start == "flat":
             return np.ones(d * len(c.bases))
+        if c.start == "pursuit":
+            return np.tile(self.pursued(), len(c.bases))
         return np.tile(start_weights(self.scan(), d), len(c.bases))
 
     def scan(self) -> Scan:
@@ -187,6 +199,14 @@ class Race:
             both = counted(y, weights), counted(self._left(y), weights)
             self._scan = scan(self.bench.C[:, self.rows], *both)
         return self._scan
+
+    def pursued(self) -> Array:
+        """The weights of a start from a pursuit of the rows; all are 0 if no input enters."""
+        if self._pursued is None:
+            bench, rows = self.bench, self.rows
+            given = bench.X[rows], bench.C[:, rows], self.target[rows]
+            self._pursued = pursue(*given, self.weights.rows)
+        return self._pursued
 
     def _left(self, y: Array) -> Array:
         """Leave-one-out errors of the best additive fit so far, or centred y if none is useful."""
@@ -206,6 +226,13 @@ class Race:
         if self.held is not None:
             target[self.held] = last.held
         return Race(self.bench, self.rows, self.held, target, self)
+
+
+def again(race: Race, best: Config) -> Round:
+    """The last round of a configuration on other rows."""
+    if best.start == "scan":  # the scan needs the errors of an additive fit
+        race.run(Config(best.bases, 1, 1.0, "flat", EARLY))
+    return race.round(best)
 
 
 def start_weights(found: Scan, d: int) -> Array:

@@ -11,12 +11,14 @@ from numpy.typing import NDArray
 from nvsd.data.weights import joined, mean, variance
 from nvsd.engine.features import Units
 from nvsd.engine.kernel import ALL
+from nvsd.engine.pursuit import pursue
 from nvsd.engine.race import (
     EARLY,
     FINALISTS,
     FINE,
     FIRST,
     LINE,
+    PURSUIT,
     RETRIED,
     ROUNDS,
     SMOOTH,
@@ -24,6 +26,7 @@ from nvsd.engine.race import (
     Bench,
     Config,
     Race,
+    again,
     joint,
     variants,
 )
@@ -119,34 +122,46 @@ def rank(
     clipped = np.clip(y, *clip)
     C = cosines(X)
     few = X.shape[1] <= SCREEN
-    columns = np.arange(X.shape[1]) if few else _screened(C, counted(clipped, weights))
+    pursued = pursue(X, C, clipped, weights)
+    columns = np.arange(X.shape[1]) if few else _screened(C, counted(clipped, weights), pursued)
     bench = Bench(X[:, columns], C[:, :, columns], weights=weights)
     race, best = _raced(bench, clipped, seed)
     if np.mean(clipped != y) > CLIPPED:
         whole = _raced(bench, y, seed)
         if _misfit(*whole, y, clipped) < CLEARLY * _misfit(race, best, y, clipped):
             (race, best), clip = whole, (-np.inf, np.inf)
+            pursued = pursue(X, C, y, weights)
     y = np.clip(y, *clip)
-    final = Race(bench, np.arange(len(y)), None, y, race)
-    last = _again(final, best)
+    final = Race(bench, np.arange(len(y)), None, y, race, pursued[columns])
+    best, last = _or_pursuit(final, best)
     left = left_over(C, last.fit.errors, weights)
     if len(left):
         wider = np.union1d(columns, left)
         if len(wider) > len(columns):
             columns, bench = wider, Bench(X[:, wider], C[:, :, wider], weights=weights)
-            final = Race(bench, np.arange(len(y)), None, y, race)
-            last = _again(final, best)
+            final = Race(bench, np.arange(len(y)), None, y, race, pursued[columns])
+            last = again(final, best)
         second = _second_pass(bench, y, best, race, seed)
         if second is not None:
             best, last = joint(final, best, second, final.residual(best))
     return _ranked(C, y, columns, bench, best, last, clip)
 
 
-def _again(race: Race, best: Config) -> Round:
-    """The last round of a configuration on other rows."""
-    if best.start == "scan":  # the scan needs the errors of an additive fit
-        race.run(Config(best.bases, 1, 1.0, "flat", EARLY))
-    return race.round(best)
+def _or_pursuit(race: Race, best: Config) -> tuple[Config, Round]:
+    """The winner and its last round, or a pursuit's if its leave-one-out errors are clearly less.
+
+    The winner was found on some of the rows. If rows are few, a pursuit finds inputs in all of them
+    that it misses in some. Only inputs above chance enter its fit, so its errors may be trusted.
+    """
+    found = best, again(race, best)
+    if best.order == ALL or not race.pursued().any():
+        return found
+    for c in (PURSUIT, replace(PURSUIT, order=1)):
+        errors = [each.error for each in race.run(c)]
+        if min(errors) < WORTH * found[1].error:
+            c = replace(c, rounds=1 + int(np.argmin(errors)))
+            found = c, race.round(c)
+    return found
 
 
 def left_over(C: Single, errors: Array, weights: Array | None = None) -> Index:
@@ -208,6 +223,8 @@ def _first_race(race: Race, others: list[Race]) -> list[Config]:
         race.run(c)
     for c in THIRD if race.scan().triples else ():
         race.run(c)
+    if race.pursued().any():
+        race.run(PURSUIT)
     for c in race.leaders()[:FINALISTS]:
         race.run(replace(c, rounds=ROUNDS))
     for c in variants(race.leaders()[0]):
@@ -245,7 +262,7 @@ def _second_pass(bench: Bench, y: Array, first: Config, before: Race, seed: int)
     if bench is not before.bench or len(y) > INNER_ROWS[0]:  # more rows show weaker effects
         split = _splits(len(y), INNER_ROWS[-1], np.random.default_rng(seed))[0]
         race = Race(bench, *split, y, before)
-        _again(race, first)
+        again(race, first)
     left = race.residual(first)
     for c in (*SECOND, *THIRD[:-1]) if left.scan().triples else SECOND:
         left.run(c)
@@ -260,11 +277,12 @@ def _second_pass(bench: Bench, y: Array, first: Config, before: Race, seed: int)
     return second if together < WORTH * race.round(first).error else None
 
 
-def _screened(C: Single, y: Array) -> Index:
-    """The SCREEN best inputs, taken in turn by main effect and by best pair."""
+def _screened(C: Single, y: Array, pursued: Array) -> Index:
+    """The SCREEN best inputs: those of a pursuit, then in turn by main effect and by best pair."""
     found = scan(C, y, y)
     lists = [np.argsort(-found.main, kind="stable"), np.argsort(-found.best, kind="stable")]
-    merged = dict.fromkeys(np.stack(lists, axis=1).ravel().tolist())
+    in_turn = np.stack(lists, axis=1).ravel()
+    merged = dict.fromkeys([*np.flatnonzero(pursued).tolist(), *in_turn.tolist()])
     return np.sort(np.array(list(merged)[:SCREEN], dtype=np.intp))
 
 

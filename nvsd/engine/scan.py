@@ -129,6 +129,12 @@ def scan(C: Single, y: Array, residual: Array) -> Scan:
     return Scan(main, best, found[:TOP], C[0], r)
 
 
+def pairs_with(C: Single, residual: Array, inputs: NDArray[np.intp]) -> Array:
+    """The best score of each input's pairs with some inputs."""
+    C = C if C.shape[2] <= MANY else C[:COSINES_MANY]
+    return np.asarray(_block_scores(C, _unit(residual), inputs).max(axis=0), dtype=float)
+
+
 def by_chance(trials: float) -> float:
     """About the largest of this number of standard normal draws."""
     return float(np.sqrt(2 * np.log(max(trials, 2.0))))
