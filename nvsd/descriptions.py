@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
+from html import escape
 from numbers import Real
 from typing import Any, TypeVar
 
@@ -31,6 +32,25 @@ class Brief:
         shown = {each.name: getattr(self, each.name) for each in fields(self)}  # type: ignore[arg-type]
         texts = [f"{name}={brief(value)}" for name, value in shown.items() if value is not None]
         return f"{type(self).__name__}({', '.join(texts)})"
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: the name, what it is, and the fields."""
+        shown = {each.name: getattr(self, each.name) for each in fields(self)}  # type: ignore[arg-type]
+        known = {name: brief(value) for name, value in shown.items() if value is not None}
+        return html(type(self).__name__, (inspect.getdoc(type(self)) or "").split("\n")[0], known)
+
+
+def html(title: str, about: str, values: Mapping[str, str]) -> str:
+    """A title, a line about it, and named values, in the notebook's own style."""
+    rows = "".join(
+        f'<tr><td style="text-align:left">{escape(name)}</td>'
+        f'<td style="text-align:left"><code>{escape(value)}</code></td></tr>'
+        for name, value in values.items()
+    )
+    return (
+        f'<div><strong>{escape(title)}</strong> <span style="opacity:.65">{escape(about)}</span>'
+        f"{f'<table>{rows}</table>' if rows else ''}</div>"
+    )
 
 
 def brief(value: Any) -> str:

@@ -20,6 +20,7 @@ from nvsd.data.rows import ArrayRows, Rows
 from nvsd.data.sources import rows_of
 from nvsd.data.units import warn_of_units
 from nvsd.data.weights import ALL_ROWS, RowWeights, rows_that_count, unequal
+from nvsd.descriptions import html
 from nvsd.kernels import Gaussian, Kernel
 from nvsd.kernels.named import kernel_for
 from nvsd.kernels.widths import needs_width
@@ -123,6 +124,11 @@ class Prepared:
             f"Prepared: {n} rows, {d} inputs, {self.loss!r}{more}\n"
             f"  {self.kernel!r}, nu={self.nu:g}, {self.representation.kind!r}"
         )
+
+    def _repr_html_(self) -> str:
+        of_kernel = {"kernel": repr(self.kernel), "nu": f"{self.nu:g}"}
+        known = {**of_kernel, "representation": self.representation.kind}
+        return html("Prepared", repr(self).split("\n")[0].removeprefix("Prepared: "), known)
 
     def _own_target(self) -> Any:
         return self.rows.target() if self.labels is None else self.labels
