@@ -560,7 +560,9 @@ def test_the_seed_makes_the_folds():
 
 def test_table(results):
     table = results["eliminate"].table()
-    assert list(table.columns) == ["feature", "group", "selected", "derivative_norm", "rank"]
+    names = ["feature", "group", "selected", "strength", "derivative_norm", "rank"]
+    assert list(table.columns) == names
+    np.testing.assert_array_equal(table["strength"], results["eliminate"].strength)
     assert list(table["feature"]) == [f"x{a}" for a in range(6)]
     assert sorted(table["rank"]) == [2, 2, 4, 4, 6, 6]
     assert table["rank"][table["selected"]].max() == table["selected"].sum()
