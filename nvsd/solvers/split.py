@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from nvsd.losses import LossTerm
 from nvsd.penalties import BoundPenalty
 from nvsd.representations.base import Problem, Representation
-from nvsd.representations.flat_end import FLAT_ROUNDS
+from nvsd.representations.flat_end import FLAT_KAPPA
 from nvsd.representations.returned import Solution
 from nvsd.representations.splitting import Curves, Image
 from nvsd.solvers.anderson import Anderson
@@ -34,6 +34,8 @@ MEMORY = 8  # steps that Anderson's acceleration uses
 # The ends of a path have no closed form. They are iterated to this gap, in units of the scale; the
 # driver goes on from there if tol asks for more.
 END_GAP = 1e-9
+# Shares of the κ of the flat end, tried in turn: explicit features lose digits to a large one.
+FLAT_SHARES = (1.0, 1e-3, 1e-5)
 END_ITER = 2000  # largest number of iterations at an end
 # Iterations without a smaller gap, after which the rest is rounding; more while the gap is rough,
 # for with a small ν it may grow for long before it falls.
@@ -131,9 +133,10 @@ class SplitProblem(Problem):
     def _flat(self) -> End:
         """By the method of multipliers for the constraint, with the κ of a quadratic loss."""
         ends: list[End] = []
-        for size, _ in FLAT_ROUNDS:
-            ends.append(self._end(self._flat_step(size * self.representation.system.kappa_unit)))
-            if ends[-1].gap <= ROUGH_GAP * self.scale:
+        for share in FLAT_SHARES:
+            kappa = share * FLAT_KAPPA * self.representation.system.kappa_unit
+            ends.append(self._end(self._flat_step(kappa)))
+            if ends[-1].gap <= (ROUGH_GAP if share == FLAT_SHARES[0] else END_GAP) * self.scale:
                 break
         return min(ends, key=lambda end: end.gap)
 
