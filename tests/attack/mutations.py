@@ -33,8 +33,8 @@ from typing import Any, NamedTuple
 
 ROOT = Path(__file__).parents[2]
 QUICK = 2.0  # seconds of the processor: tests that take longer are left out
-SLOWER = 5  # a mutant whose tests take so many times the processor's time counts as killed
-WAITING = 20  # and so does one that waits so many times that long
+SLOWER = 5  # times the usual processor time of its tests: beyond it a mutant counts as killed
+WAITING = 20  # times that limit in seconds of waiting: the same
 
 
 class Area(NamedTuple):
