@@ -41,7 +41,7 @@ The cells, methods and rules below were fixed before the first reported run;
   other problems or other draws: `docs/scripts/selection_problems.py` names them. Nothing was tuned
   on the suite *unseen*.
 - A method runs in the cells that it can take: the table of methods says how many. Slow methods run
-  only where n·d is small.
+  only where n·d, or the number of rows, is small.
 - Two scores differ in a cell if a two-sided Wilcoxon test over the replications says so at 5 %.
 - Peers may be tuned, all with the same budget of validation, in these six cells only: {tuned}.
 
