@@ -47,6 +47,8 @@ FLAT_POINT = 1e-12
 SAFE_NU = 1e9
 # Error of a gap, relative to the scale, above which the gap is computed again and corrected.
 GAP_ROUNDING = 1e-10
+# Error of a gap or an objective, relative to the scale, that a certificate does not count.
+ROUNDED_GAP = 1e-9
 # Fitted values that differ by no more than this share of the largest count as the same.
 SAME_VALUES = 1e-9
 # Derivative norms below this share of the largest count as zero: in a selected group, the zero

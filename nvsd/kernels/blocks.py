@@ -93,6 +93,12 @@ def G(kernel: Accumulates, X: Array, out: Array | None = None) -> Array:
     return out
 
 
+def largest_diagonal(kernel: Accumulates, X: Array) -> tuple[float, Array]:
+    """The roots of k(x, x) and of ∂_a∂'_a k(x, x) at the point farthest from the origin."""
+    far = X[[int(np.argmax(np.einsum("ia,ia->i", X, X)))]]
+    return float(np.sqrt(K(kernel, far)[0, 0])), np.sqrt(L(kernel, far).diagonal())
+
+
 def evaluate(
     kernel: Accumulates,
     X_new: Array,

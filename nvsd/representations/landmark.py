@@ -29,6 +29,7 @@ from nvsd.representations.feature_space import SummedSpace
 from nvsd.representations.maps import DenseMap
 from nvsd.representations.request import Cost, Request
 from nvsd.representations.returned import Back, Solution
+from nvsd.tolerances import EPS
 
 Array = NDArray[np.float64]
 
@@ -141,7 +142,8 @@ class LandmarkSpace(SummedSpace):
     def returned(self, theta: Array, found: Solution) -> Back:
         """From ω: on landmarks that are nearly dependent, it loses digits of θ.
 
-        The values of f are compared on the landmarks and the rows that were held out.
+        The values of f are compared on the landmarks and the rows that were held out. What rounding
+        may have added to values, derivatives and norm on the way is bounded.
         """
         back = super().returned(theta, found)
         points, kernel, stored = self.landmarks, self.basis.kernel, found.coefficients
@@ -153,8 +155,29 @@ class LandmarkSpace(SummedSpace):
         at_landmarks = np.concatenate([f[:, :m], slopes.reshape(len(f), -1)], axis=1)
         norm = np.einsum("kp,kp->k", stored["theta"], at_landmarks)
         z = slopes / np.sqrt(slopes.shape[2])
-        apart = back.apart + np.sqrt(0.5 * self.loss.curvature * off)
-        return Back(z, apart, norm, back.error)
+        f_error, z_error, norm_error = self._rounding(stored["theta"])
+        # The loss is that of θ. Its slope is at most √(2c) times its root.
+        c, moved = self.loss.curvature, np.sqrt(off) + f_error
+        apart = back.apart + np.sqrt(0.5 * c) * moved
+        error = back.error + self.nu * norm_error + np.sqrt(2.0 * c * found.loss) * moved
+        return Back(z, apart, norm, error, z_error)
+
+    def _rounding(self, omega: Array) -> tuple[Array, Array, Array]:
+        """Errors of values (k,), derivatives (k, d, 1) and ‖f‖² (k,).
+
+        Those of terms are taken to be independent. No entry of G exceeds the roots of its two
+        diagonal entries.
+        """
+        points, kernel = self.landmarks, self.basis.kernel
+        value, _ = blocks.largest_diagonal(kernel, points.values)
+        _, steepness = blocks.largest_diagonal(kernel, points.derivatives)
+        m, k, d = len(points.values), len(omega), len(steepness)
+        alpha, beta = value * omega[:, :m], steepness[:, None] * omega[:, m:].reshape(k, d, -1)
+        terms = np.concatenate([alpha, beta.reshape(k, -1)], axis=1)
+        power = (kernel.polynomial or (1, 0.0))[0]
+        error = power * EPS * np.sqrt(np.einsum("kp,kp->k", terms, terms))
+        z_error = (error[:, None] * steepness)[:, :, None]
+        return error * value, z_error, error * np.abs(terms).sum(axis=1)
 
     @staticmethod
     def evaluate_stored(

@@ -22,10 +22,12 @@ class Solution(NamedTuple):
 class Back(NamedTuple):
     """A returned function: its derivatives, its distance (½‖·‖²_A)^½ from θ, and ‖f‖².
 
-    `error` is that of its loss, where it was computed from sums.
+    `error` is that of its loss, where it was computed from sums. `z_error` (k, d, 1) bounds the
+    rounding errors of z, where z was computed from coefficients of large, cancelling functions.
     """
 
     z: Array
     apart: Array
     rkhs_norm: Array
     error: Array | float = 0.0
+    z_error: Array | None = None

@@ -18,7 +18,7 @@ from nvsd.linalg import cholesky, cholesky_solve
 from nvsd.penalties import BoundPenalty, block_norms
 from nvsd.representations.base import Problem
 from nvsd.solvers.points import Points
-from nvsd.tolerances import EPS
+from nvsd.tolerances import EPS, TINY
 
 Array = NDArray[np.float64]
 
@@ -46,46 +46,55 @@ class Sections(NamedTuple):
         )
         return values
 
+    def at(self, rows: NDArray[np.intp]) -> Sections:
+        """Some of the functions."""
+        return self._replace(alpha=self.alpha[rows], beta=self.beta[rows])
+
     def with_others(self, others: Sections) -> Sections:
         """These functions, and others after them."""
         alpha, beta = (np.concatenate(pair) for pair in zip(self[2:], others[2:], strict=True))
         return self._replace(alpha=alpha, beta=beta)
 
-    def rounding(self) -> tuple[Array, Array]:
-        """Errors of f (k, n) and its derivatives (k, d, n), from sums of all |terms|."""
+    def rounding(self, independent: bool = False) -> tuple[Array, Array]:
+        """Errors of f (k, n) and its derivatives (k, d, n), from sums of all |terms|.
+
+        The sums are those of squares if the errors of the terms are taken to be independent.
+        """
         if self.X.size**2 > LARGEST_SUMS:
-            return self.rough_rounding()
+            return self.rough_rounding(independent)
         X, kernel, (n, d) = self.X, self.kernel, self.X.shape
-        alpha, beta = np.abs(self.alpha), np.abs(self.beta).reshape(len(self.alpha), -1)
+        size = np.square if independent else np.abs
+        alpha, beta = size(self.alpha), size(self.beta).reshape(len(self.alpha), -1)
         f, z = np.empty_like(alpha), np.empty((len(alpha), d, n))
         step = max(1, CHUNK // (n * (d + 1) ** 2))
         for start in range(0, n, step):
             rows = slice(start, start + step)
             some = X[rows]
-            D, across = np.abs(blocks.D(kernel, some, X)), np.abs(blocks.D(kernel, X, some))
-            f[:, rows] = alpha @ np.abs(blocks.K(kernel, X, some)) + beta @ across
-            slopes = D @ alpha.T + np.abs(blocks.L(kernel, some, X)) @ beta.T
+            D, across = size(blocks.D(kernel, some, X)), size(blocks.D(kernel, X, some))
+            f[:, rows] = alpha @ size(blocks.K(kernel, X, some)) + beta @ across
+            slopes = D @ alpha.T + size(blocks.L(kernel, some, X)) @ beta.T
             z[:, :, rows] = np.moveaxis(slopes.reshape(d, len(some), -1), -1, 0)
-        return EPS * f, EPS * z
+        return self._errors(f, independent), self._errors(z, independent)
 
-    def rough_rounding(self) -> tuple[Array, Array]:
+    def rough_rounding(self, independent: bool = False) -> tuple[Array, Array]:
         """The same for any sample, (k, 1) and (k, d, 1): no entry of G exceeds its diagonal."""
-        value, slopes = largest_diagonal(self.kernel, self.X)
-        reach = value * np.abs(self.alpha).sum(axis=1) + np.abs(self.beta).sum(axis=2) @ slopes
-        return EPS * (reach * value)[:, None], EPS * (reach[:, None] * slopes)[:, :, None]
+        size = np.square if independent else np.abs
+        value, slopes = (size(each) for each in blocks.largest_diagonal(self.kernel, self.X))
+        reach = value * size(self.alpha).sum(axis=1) + size(self.beta).sum(axis=2) @ slopes
+        f, z = (reach * value)[:, None], (reach[:, None] * slopes)[:, :, None]
+        return self._errors(f, independent), self._errors(z, independent)
 
-
-def largest_diagonal(kernel: Kernel, X: Array) -> tuple[float, Array]:
-    """The roots of k(x, x) and of ∂_a∂'_a k(x, x) at the sample farthest from the origin."""
-    far = X[[int(np.argmax(np.einsum("ia,ia->i", X, X)))]]
-    return float(np.sqrt(blocks.K(kernel, far)[0, 0])), np.sqrt(blocks.L(kernel, far).diagonal())
+    def _errors(self, sums: Array, independent: bool) -> Array:
+        """EPS times sums of |terms|, or the root of sums of squares; a power p has p EPS."""
+        each = EPS * (self.kernel.polynomial or (1, 0.0))[0]
+        return np.asarray(each * (np.sqrt(sums) if independent else sums))
 
 
 def gap_rounding(
     points: Points, problem: Problem, penalty: BoundPenalty, f_error: Array, z_error: Array
 ) -> Array:
     """What such errors of f and of its derivatives can change a gap by."""
-    error = _fenchel_rounding(points, problem, penalty, z_error)
+    error = fenchel_rounding(points, problem, penalty, z_error)
     if not problem.quadratic:
         return np.asarray(error + 2.0 * (np.abs(points.u[:, 0]) * f_error).sum(axis=1))
     # The gradient's coefficients are off by c/n times the error of f: in the norm of A⁻¹ at most
@@ -94,9 +103,36 @@ def gap_rounding(
     return np.asarray(error + off * (off + 2.0 * np.sqrt(points.gap)))
 
 
-def _fenchel_rounding(
+def objective_rounding(
+    points: Points,
+    problem: Problem,
+    penalty: BoundPenalty,
+    sections: Sections,
+    f_error: Array,
+    z_error: Array,
+) -> Array:
+    """What such errors of f and of its derivatives can change the parts of its objective by.
+
+    With loss c/2 r² the slope of the mean loss is √(2c) times its root. The slope at f = 0 is taken
+    for all f: where the loss is small, values of f may still not lose more digits. Nor may
+    derivatives, beside the largest of kernel ridge.
+    """
+    of_norm = (np.abs(sections.alpha) * f_error).sum(axis=1)
+    of_norm = of_norm + (np.abs(sections.beta) * z_error).sum(axis=(1, 2))
+    error = fenchel_rounding(points, problem, penalty, z_error)
+    largest = block_norms(problem.inputs(problem.ridge()[1])).max()
+    digits = np.sqrt(np.mean(z_error**2, axis=2)).max(axis=1) / (largest + TINY)
+    error = error + problem.representation.nu * of_norm + problem.scale * digits
+    if not problem.quadratic:
+        return np.asarray(error + (np.abs(points.u[:, 0]) * f_error).sum(axis=1))
+    off = np.sqrt(0.5 * problem.representation.loss.curvature * np.mean(f_error**2, axis=1))
+    return np.asarray(error + off * (off + 2.0 * np.sqrt(problem.scale)))
+
+
+def fenchel_rounding(
     points: Points, problem: Problem, penalty: BoundPenalty, z_error: Array
 ) -> Array:
+    """What errors of z, in the scale of derivatives, change the terms with the penalty by."""
     d, n = problem.representation.shape
     sizes = block_norms(problem.inputs(points.u))
     steepness = points.tau[:, None] * penalty.value(np.eye(d)) + sizes
@@ -127,7 +163,7 @@ def quadratic_gap(
     (f_error, z_error), more = _roundings(sections, rest)
     more_f = np.sqrt(0.5 * c * np.mean(f_error**2, axis=1))
     distance = (np.sqrt(distance / (4.0 * nu)) + more_f) ** 2
-    error = _fenchel_rounding(points, problem, penalty, z_error)
+    error = fenchel_rounding(points, problem, penalty, z_error)
     return fenchel + distance, error + more / (4.0 * nu)
 
 

@@ -14,21 +14,22 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from nvsd.kernels import Kernel
+from nvsd.kernels import Kernel, blocks
 from nvsd.penalties import BoundPenalty, block_norms
 from nvsd.representations.base import Problem
 from nvsd.representations.returned import Solution
 from nvsd.solvers.points import Points
 from nvsd.solvers.recomputed import (
     Sections,
+    fenchel_rounding,
     gap_rounding,
-    largest_diagonal,
+    objective_rounding,
     quadratic_gap,
     split_gap,
     split_rounding,
 )
 from nvsd.solvers.status import Status
-from nvsd.tolerances import EPS, GAP_ROUNDING, SAFE_NU, SAME_VALUES
+from nvsd.tolerances import EPS, GAP_ROUNDING, ROUNDED_GAP, SAFE_NU, SAME_VALUES
 
 Array = NDArray[np.float64]
 
@@ -89,7 +90,7 @@ def _on_samples(
     """What is returned, its gap and a bound on the error of that, for α and β at the samples."""
     points, rep, rounding = given.points, problem.representation, np.zeros(len(given.points.tau))
     f, z, norm = sections.evaluate()
-    largest = largest_diagonal(sections.kernel, sections.X)[0] ** 2
+    largest = blocks.largest_diagonal(sections.kernel, sections.X)[0] ** 2
     exact = rep.nu < SAFE_NU * EPS * largest
     exact |= problem.quadratic and not rep.dual_coefficients
     if not problem.quadratic:
@@ -101,12 +102,29 @@ def _on_samples(
         second, rounding = quadratic_gap(points, problem, penalty, sections, f, z)
     else:
         second = _moved_gap(given, problem, penalty, z, _apart(given, problem, f))
-        rough = gap_rounding(points, problem, penalty, *sections.rough_rounding())
-        # Both computations of z have rounding errors of the size of their difference.
-        rows = (rough > GAP_ROUNDING * problem.scale) & np.isfinite(points.gap)
-        rounding[rows] = np.abs(second[rows] - points.gap[rows])
     solution = problem.measured(f, norm, given.solution.coefficients)
-    return _measured(given, Returned(points, solution, z), problem, penalty), second, rounding
+    back = Returned(replace(points, gap=second), solution, z)
+    rounding = np.maximum(rounding, _rounding(back, problem, penalty, sections))
+    return _measured(given, replace(back, points=points), problem, penalty), second, rounding
+
+
+def _rounding(back: Returned, problem: Problem, penalty: BoundPenalty, sections: Sections) -> Array:
+    """What errors of f and its derivatives may change gap and objective by, 0 if that is little.
+
+    These errors are sums over many terms, with errors that are taken to be independent.
+    """
+    rows, known = np.arange(len(back.points.tau)), np.zeros(len(back.points.tau))
+    for errors in (Sections.rough_rounding, Sections.rounding):  # the second takes longer
+        if len(rows):
+            some = sections.at(rows)
+            given = back.points.at(rows), problem, penalty
+            of_f, of_z = errors(some, True)
+            of_gap = gap_rounding(*given, of_f, of_z)
+            of_parts = objective_rounding(*given, some, of_f, of_z)
+            found = np.maximum(of_gap, of_parts)
+            known[rows] = np.where(found <= ROUNDED_GAP * problem.scale, 0.0, found)
+            rows = rows[known[rows] > 0]
+    return known
 
 
 def _by_features(
@@ -114,12 +132,16 @@ def _by_features(
 ) -> tuple[Returned, Array, Array]:
     """The same for coefficients of features."""
     C, said, nu = given.points.C, given.solution, problem.representation.nu
-    z, apart, norm, error = problem.returned(C, said)
+    z, apart, norm, error, z_error = problem.returned(C, said)
     change = nu * np.abs(norm - said.rkhs_norm)
     second = _moved_gap(given, problem, penalty, z, apart) + change + error
+    rounding = np.zeros(len(apart))
+    if z_error is not None:
+        rounding = fenchel_rounding(given.points, problem, penalty, z_error)
+        rounding[rounding <= ROUNDED_GAP * problem.scale] = 0.0
     same = change <= GAP_ROUNDING * problem.scale
     solution = said._replace(rkhs_norm=np.where(same, said.rkhs_norm, norm))
-    return Returned(given.points, solution, z), second, np.zeros(len(apart))
+    return Returned(given.points, solution, z), second, rounding
 
 
 def _apart(given: Returned, problem: Problem, f: Array) -> Array:

@@ -126,6 +126,17 @@ def test_a_path_says_the_truth(first: int, record_property: Callable) -> None:
     assert not bad, "\n".join(bad)
 
 
+# Rounding once spoiled these: coefficients that cancel, far from the origin or far above τ_max.
+FOUND = (26, 42, 89, 131, 167, 418, 488, 519, 667, 684, 798, 828, 991)
+
+
+@pytest.mark.parametrize("seed", FOUND)
+def test_what_the_attack_once_found(seed: int) -> None:
+    X, y, options = problem(seed)
+    path, warned = attempt(X, y, options)
+    assert path is None or not wrong(path, X, y, warned)
+
+
 @pytest.mark.parametrize("kind", ["derivative", "factor", "matrix-free"])
 def test_far_above_tau_max_a_large_gap_is_told(kind: str) -> None:
     """τ multiplies the rounding errors of derivatives that should be zero."""
