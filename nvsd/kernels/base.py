@@ -174,6 +174,11 @@ class Kernel(Brief, ABC):
         """p and c if k(x, x') = (x.x' + c)^p, which has explicit features; None otherwise."""
         return None
 
+    @property
+    def roundings(self) -> int:
+        """Relative rounding errors of k(x, x') and its derivatives, as a multiple of eps."""
+        return 1
+
     def to_json(self) -> str:
         """Return the kernel as text, for `from_json`."""
         return json.dumps(encoded(self, Kernel))
@@ -237,6 +242,11 @@ class Sum(Kernel):
             grad += more_grad
         return f, grad
 
+    @property
+    def roundings(self) -> int:
+        """The largest of the parts."""
+        return max(kernel.roundings for kernel in self.kernels)
+
     def products(self, X: Array, factor: float = 1.0) -> Products:
         """The products of all parts, summed."""
         return SumProducts([kernel.products(X, factor) for kernel in self.kernels])
@@ -291,6 +301,11 @@ class Scaled(Kernel):
     ) -> tuple[Array, Array]:
         f, grad = self.kernel._evaluate(X_new, X, alpha, beta, gradient)
         return self.factor * f, self.factor * grad
+
+    @property
+    def roundings(self) -> int:
+        """Those of the kernel."""
+        return self.kernel.roundings
 
     def products(self, X: Array, factor: float = 1.0) -> Products:
         """The products of the kernel, times the factor."""

@@ -27,6 +27,11 @@ class DotProduct(Profile):
 
     p, q = 0.0, 1.0
 
+    @property
+    def roundings(self) -> int:
+        """One for the scalar product, and one for each power of it."""
+        return 1 + (1 if self.polynomial is None else self.polynomial[0])
+
     def _geometry(self, X: Array, Y: Array) -> tuple[Array, Array, Array, Array]:
         t = gram(X) if Y is X else product(X, Y.T)
         return np.ones(X.shape[1]), X, Y, t

@@ -80,6 +80,11 @@ class LossTerm:
         """(1/n) Σ_i ω_i ℓ(y_i, f_i) for each row of F, the constant included."""
         return np.asarray(self.loss.pointwise(self.y, F) @ self.weights / self.n)
 
+    def rounding(self, F: Array, error: Array) -> Array:
+        """What errors of F of at most this size change its mean by: slopes differ at kinks."""
+        slopes = [np.abs(self.loss.gradient(self.y, F + each)) for each in (-error, error)]
+        return np.asarray((np.maximum(*slopes) * error) @ self.weights / self.n)
+
     def at_constant(self) -> Array:
         """The slopes v of L at s = 0, (1, n)."""
         F = np.full((1, self.n), self.origin)

@@ -174,8 +174,7 @@ class LandmarkSpace(SummedSpace):
         m, k, d = len(points.values), len(omega), len(steepness)
         alpha, beta = value * omega[:, :m], steepness[:, None] * omega[:, m:].reshape(k, d, -1)
         terms = np.concatenate([alpha, beta.reshape(k, -1)], axis=1)
-        power = (kernel.polynomial or (1, 0.0))[0]
-        error = power * EPS * np.sqrt(np.einsum("kp,kp->k", terms, terms))
+        error = kernel.roundings * EPS * np.sqrt(np.einsum("kp,kp->k", terms, terms))
         z_error = (error[:, None] * steepness)[:, :, None]
         return error * value, z_error, error * np.abs(terms).sum(axis=1)
 

@@ -18,6 +18,7 @@ from nvsd.tolerances import ZERO_NORM
 
 Array = NDArray[np.float64]
 
+FAR_ABOVE = 1e3  # rounding errors of derivatives
 KEEP_FITTED = 10_000  # with more samples the fitted values are left out: predict makes them
 
 
@@ -119,6 +120,9 @@ def _norms(
 ) -> dict[str, Array | NDArray[np.bool_]]:
     """The derivative norms of f, what is only rounding as zero, and where those of f* are."""
     steepest = block_norms(problem.inputs(problem.ridge()[1])).max()
+    largest = np.nanmax(norms, initial=0.0)
+    if not problem.quadratic and largest > FAR_ABOVE * ZERO_NORM * steepest:
+        steepest = min(steepest, largest)  # least squares, where they are far steeper
     rounding = norms <= ZERO_NORM * steepest
     lower, upper, off = norm_intervals(problem, bound, points, norms)
     lower[rounding] = 0.0

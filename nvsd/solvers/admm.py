@@ -192,9 +192,11 @@ class ADMM(Solver):
     def learn(self, state: State, rows: Mask) -> None:
         """The solution of the largest τ is the neighbour of the next batch.
 
-        Below τ_max, that is: the line to the flat point starts there.
+        Below τ_max, that is: the line to the flat point starts there. At τ = 0 the dual point of
+        the inputs is 0, and does not tell how it grows.
         """
-        for row in np.flatnonzero(rows & (state.tau < self.flat.tau_max)):
+        inside = (state.tau > 0) & (state.tau < self.flat.tau_max)
+        for row in np.flatnonzero(rows & inside):
             if self.neighbour is None or state.tau[row] > self.neighbour[0]:
                 self.neighbour = float(state.tau[row]), state.phi[row], state.u[row]
 

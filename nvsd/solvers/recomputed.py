@@ -85,8 +85,8 @@ class Sections(NamedTuple):
         return self._errors(f, independent), self._errors(z, independent)
 
     def _errors(self, sums: Array, independent: bool) -> Array:
-        """EPS times sums of |terms|, or the root of sums of squares; a power p has p EPS."""
-        each = EPS * (self.kernel.polynomial or (1, 0.0))[0]
+        """EPS times sums of |terms|, or the root of sums of squares."""
+        each = EPS * self.kernel.roundings
         return np.asarray(each * (np.sqrt(sums) if independent else sums))
 
 
@@ -108,6 +108,7 @@ def objective_rounding(
     problem: Problem,
     penalty: BoundPenalty,
     sections: Sections,
+    fitted: Array,
     f_error: Array,
     z_error: Array,
 ) -> Array:
@@ -123,8 +124,8 @@ def objective_rounding(
     largest = block_norms(problem.inputs(problem.ridge()[1])).max()
     digits = np.sqrt(np.mean(z_error**2, axis=2)).max(axis=1) / (largest + TINY)
     error = error + problem.representation.nu * of_norm + problem.scale * digits
-    if not problem.quadratic:
-        return np.asarray(error + (np.abs(points.u[:, 0]) * f_error).sum(axis=1))
+    if problem.term is not None:
+        return np.asarray(error + problem.term.rounding(fitted, f_error))
     off = np.sqrt(0.5 * problem.representation.loss.curvature * np.mean(f_error**2, axis=1))
     return np.asarray(error + off * (off + 2.0 * np.sqrt(problem.scale)))
 

@@ -114,13 +114,15 @@ def _rounding(back: Returned, problem: Problem, penalty: BoundPenalty, sections:
     These errors are sums over many terms, with errors that are taken to be independent.
     """
     rows, known = np.arange(len(back.points.tau)), np.zeros(len(back.points.tau))
+    fitted = back.solution.fitted
+    assert fitted is not None
     for errors in (Sections.rough_rounding, Sections.rounding):  # the second takes longer
         if len(rows):
             some = sections.at(rows)
             given = back.points.at(rows), problem, penalty
             of_f, of_z = errors(some, True)
             of_gap = gap_rounding(*given, of_f, of_z)
-            of_parts = objective_rounding(*given, some, of_f, of_z)
+            of_parts = objective_rounding(*given, some, fitted[rows], of_f, of_z)
             found = np.maximum(of_gap, of_parts)
             known[rows] = np.where(found <= ROUNDED_GAP * problem.scale, 0.0, found)
             rows = rows[known[rows] > 0]
@@ -171,14 +173,16 @@ def _moved_gap(
 def _measured(given: Returned, back: Returned, problem: Problem, penalty: BoundPenalty) -> Returned:
     """What the solver says of f, and where f itself says otherwise, what f says."""
     tau, nu = given.points.tau, problem.representation.nu
-    J, J_back = (penalty.value(block_norms(problem.inputs(each.z))) for each in (given, back))
+    slopes, of_f = (block_norms(problem.inputs(each.z)) for each in (given, back))
     said, f = given.solution, back.solution
     assert said.fitted is not None
     assert f.fitted is not None
-    change = np.abs(f.loss - said.loss) + tau * np.abs(J_back - J)
+    change = np.abs(f.loss - said.loss)
+    change = change + tau * np.abs(penalty.value(of_f) - penalty.value(slopes))
     change = change + nu * np.abs(f.rkhs_norm - said.rkhs_norm)
     moved = np.abs(f.fitted - said.fitted).max(axis=1) > SAME_VALUES * np.abs(said.fitted).max()
-    rows = np.flatnonzero(~(change <= GAP_ROUNDING * problem.scale) | moved)
+    bent = np.abs(of_f - slopes).max(axis=1) > SAME_VALUES * np.nanmax(slopes, initial=0.0)
+    rows = np.flatnonzero(~(change <= GAP_ROUNDING * problem.scale) | moved | bent)
     if not len(rows):
         return given
     loss, norm, fitted = said.loss.copy(), said.rkhs_norm.copy(), said.fitted.copy()

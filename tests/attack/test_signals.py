@@ -7,8 +7,10 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -73,9 +75,10 @@ def test_an_interrupt_ends_a_long_call(name: str, moment: float) -> None:
     n, d, call = CALLS[name]
     program = [sys.executable, "-c", PROGRAM.format(n=n, d=d, call=call)]
     one_thread = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-    with subprocess.Popen(
-        program, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=one_thread
-    ) as process:
+    # Shells start background processes with Ctrl-C ignored, which Python and its children inherit.
+    heard = partial(signal.signal, signal.SIGINT, signal.default_int_handler)
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen(program, env=one_thread, preexec_fn=heard, **pipes) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"ready\n"
         time.sleep(moment)
