@@ -20,8 +20,9 @@ from typing import NamedTuple
 import numpy as np
 
 from nvsd.kernels import blocks
-from nvsd.kernels.base import Kernel, quadrature
+from nvsd.kernels.base import Kernel
 from nvsd.kernels.blocks import Array
+from nvsd.kernels.normal import quadrature
 from nvsd.tolerances import EPS
 
 
