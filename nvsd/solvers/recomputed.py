@@ -85,9 +85,12 @@ class Sections(NamedTuple):
         return self._errors(f, independent), self._errors(z, independent)
 
     def _errors(self, sums: Array, independent: bool) -> Array:
-        """EPS times sums of |terms|, or the root of sums of squares."""
-        each = EPS * self.kernel.roundings
-        return np.asarray(each * (np.sqrt(sums) if independent else sums))
+        """EPS times sums of |terms|, or the root of sums of squares times the roundings of each.
+
+        Sums of |terms| are far above what happens; the roots are not.
+        """
+        each = self.kernel.roundings * np.sqrt(sums) if independent else sums
+        return np.asarray(EPS * each)
 
 
 def gap_rounding(
