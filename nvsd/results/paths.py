@@ -18,7 +18,7 @@ from nvsd.tolerances import ZERO_NORM
 
 Array = NDArray[np.float64]
 
-FAR_ABOVE = 1e3  # rounding errors of derivatives
+FAR_ABOVE = 1e3  # times what counts as zero: a norm of that size is no rounding error
 KEEP_FITTED = 10_000  # with more samples the fitted values are left out: predict makes them
 
 

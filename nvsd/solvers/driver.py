@@ -213,7 +213,7 @@ def _none_worse_than_flat(solver: Solver, points: Points) -> Points:
     gap = certificate(problem, solver.penalty, points.tau[rows], C, points.u[rows])
     better = ~(points.gap[rows] <= gap) & np.isfinite(gap)
     rows, gap = rows[better], gap[better]
-    points.status[rows[gap <= solver.limit]] = Status.CLOSED_FORM
+    points.status[rows[gap <= solver.limit]] = Status.CONVERGED
     points.C[rows], points.gap[rows] = flat.C, gap
     points.phi[rows], points.multiplier[rows] = flat.phi, flat.multiplier
     points.primal_residual[rows] = norms(problem.inputs(problem.derivatives(flat.C)))

@@ -102,6 +102,10 @@ def _on_samples(
         second, rounding = quadratic_gap(points, problem, penalty, sections, f, z)
     else:
         second = _moved_gap(given, problem, penalty, z, _apart(given, problem, f))
+        rough = gap_rounding(points, problem, penalty, *sections.rough_rounding())
+        # Both computations of z have rounding errors of about the size of their difference.
+        rows = (rough > GAP_ROUNDING * problem.scale) & np.isfinite(points.gap)
+        rounding[rows] = np.abs(second[rows] - points.gap[rows])
     solution = problem.measured(f, norm, given.solution.coefficients)
     back = Returned(replace(points, gap=second), solution, z)
     rounding = np.maximum(rounding, _rounding(back, problem, penalty, sections))
