@@ -137,9 +137,12 @@ def _complete(cells: list[Cells], y: Any) -> NDArray[np.bool_]:
     absent = np.ravel(pd.isna(np.asarray(y, dtype=object)))
     kept = kept & ~absent if y is not None and len(absent) == len(kept) else kept
     if kept.sum() < 2:
+        empty = [each.name for each in cells if np.isnan(each.values).all()]
+        has = "has" if len(empty) == 1 else "have"
+        because = f" because {listed(empty)} {has} no value at all" if empty else ""
         raise ValueError(
-            f"X has {int(kept.sum())} rows without missing values; give at least 2, or give "
-            "missing='impute'."
+            f"X has {int(kept.sum())} rows without missing values{because}; give at least 2, or "
+            "give missing='impute'."
         )
     return np.asarray(kept)
 

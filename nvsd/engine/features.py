@@ -133,6 +133,8 @@ class Units:
         Features are (raw features − mean) times scale. On the rows that they were made from, κ_u
         has column means 0 and mean diagonal 1.
     Phi : (n, units, r) array
+    kin : (units,) int array or None
+        The number of the set of near copies that the input of a unit is in, or −1.
     """
 
     bases: Bases
@@ -140,10 +142,13 @@ class Units:
     mean: Array
     scale: Array
     Phi: Array
+    kin: Index | None
 
     @classmethod
-    def make(cls, X: Array, bases: Bases, scaler: Scaler | None = None) -> Units:
-        """The units of all inputs of X."""
+    def make(
+        cls, X: Array, bases: Bases, scaler: Scaler | None = None, kin: Index | None = None
+    ) -> Units:
+        """The units of all inputs of X, of which some may be near copies of each other."""
         scaler = Scaler.fit(X) if scaler is None else scaler
         Phi = _all_raw(scaler(X), bases)
         mean = Phi.mean(axis=0)
@@ -151,7 +156,9 @@ class Units:
         diagonal = np.einsum("iar,iar->a", Phi, Phi) / len(X)
         scale = np.where(diagonal > 1e-10, 1 / np.sqrt(np.maximum(diagonal, 1e-10)), 0.0)
         Phi *= scale[:, None]
-        return cls(bases, scaler, mean, scale, Phi)
+        return cls(
+            bases, scaler, mean, scale, Phi, None if kin is None else np.tile(kin, len(bases))
+        )
 
     @property
     def d(self) -> int:
@@ -167,7 +174,8 @@ class Units:
         units = self.of(inputs)
         Phi = np.ascontiguousarray(self.Phi[:, units])
         mean, scale = self.mean[units], self.scale[units]
-        return Units(self.bases, self.scaler.take(inputs), mean, scale, Phi)
+        kin = None if self.kin is None else self.kin[units]
+        return Units(self.bases, self.scaler.take(inputs), mean, scale, Phi, kin)
 
     def of(self, inputs: Index) -> Index:
         """The indices of the units of some inputs."""

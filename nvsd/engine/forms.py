@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nvsd.data.near_copies import kin
 from nvsd.data.weights import deviation, mean
 from nvsd.engine.features import Base, Bases
-from nvsd.engine.kernel import ALL, effects, gram
+from nvsd.engine.kernel import ALL, effects, gram, sizes
 from nvsd.engine.reweight import huber, next_weights
 from nvsd.engine.sets import floored
 from nvsd.engine.tails import misfit
@@ -120,7 +121,7 @@ class Tuning:
 
     def __init__(self, X: Array, y: Array, effect: Array, rows: Array | None = None) -> None:
         self.points, self.X, self.y, self.effect = X, squash(X), y, effect
-        self.rows = rows
+        self.rows, self.kin = rows, kin(X)
         self.known: dict[Form, Fitted] = {}
         self._kappas: dict[Kernel, list[Array]] = {}
         self._lam: float | None = None  # λ of the last fit, where the next one starts
@@ -149,14 +150,14 @@ class Tuning:
         e = elementary(z, form.order, z[0].shape)
         fit = quick_loo_ridge(sum(e[1:], np.zeros_like(e[0])), self.y, lam, self.rows)
         t = [(each * sum(without(e, each)[: form.order])) @ fit.alpha for each in z]
-        return fit, np.array([deviation(each, self.rows) for each in t])
+        return fit, sizes(np.stack(t, axis=1), deviation, self.rows, self.kin)
 
     def _product_round(self, form: Form, weights: Array, lam: float | None) -> tuple[LooFit, Array]:
         """The fit of a product of Gaussians, and the size of each input's effect."""
         A = self.X[:, :, None]
         known = gram(A, A, weights, ALL)
         fit = quick_loo_ridge(known.K, self.y, lam, self.rows)
-        return fit, effects(known, A, weights, fit.alpha, ALL, self.rows)
+        return fit, effects(known, A, weights, fit.alpha, ALL, self.rows, self.kin)
 
     def _whole(self, form: Form, weights: Array, lam: float | None) -> tuple[LooFit, Array]:
         """The fit of a kernel of all inputs at once; it has no weights to learn."""

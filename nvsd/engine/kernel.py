@@ -15,6 +15,7 @@ with one feature z_a for each input. It is for functions whose low orders explai
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -71,18 +72,24 @@ def gram(A: Array, B: Array, eta: Array, order: int) -> Gram:
 
 
 def effects(
-    known: Gram, A: Array, eta: Array, alpha: Array, order: int, weights: Array | None = None
+    known: Gram,
+    A: Array,
+    eta: Array,
+    alpha: Array,
+    order: int,
+    weights: Array | None = None,
+    kin: Array | None = None,
 ) -> Array:
     """The size of each unit's effect at the samples, (units,).
 
     It is the standard deviation sd(t_u) of t_u = [η_u κ_u ∘ slope] α. To first order t_u is f minus
     f without u. With the product kernel it is the norm of the derivative times the standard
-    deviation of the input, which is 1.
+    deviation of the input, which is 1. `kin` names near copies: see `sizes`.
     """
     if order == ALL:
         Z, a = A[:, :, 0], alpha.astype(A.dtype)
-        slopes = known.K @ (Z * a[:, None]) - Z * (known.K @ a)[:, None]
-        return np.asarray(eta * np.sqrt(mean(np.asarray(slopes**2, dtype=float), weights)))
+        slopes = eta * (known.K @ (Z * a[:, None]) - Z * (known.K @ a)[:, None])
+        return sizes(along(slopes, Z, kin), root_mean_square, weights, kin)
     n, units, r = A.shape
     if not known.slope.ndim:
         inner = np.einsum("jar,j->ar", A, alpha.astype(A.dtype)) * eta[:, None]
@@ -91,4 +98,47 @@ def effects(
         right = A * (alpha[:, None] * eta).astype(A.dtype)[:, :, None]
         products = (known.slope @ right.reshape(n, -1)).reshape(n, units, r)
         t = np.einsum("iar,iar->ia", A, products)
-    return np.asarray(deviation(t, weights))
+    return sizes(t, deviation, weights, kin)
+
+
+def root_mean_square(values: Array, weights: Array | None) -> Any:
+    """The root of the mean square over the first axis."""
+    return np.sqrt(mean(np.asarray(values**2, dtype=float), weights))
+
+
+def sizes(
+    parts: Array,
+    size: Callable[[Array, Array | None], Any],
+    weights: Array | None = None,
+    kin: Array | None = None,
+) -> Array:
+    """The size of each column, but near copies have at most that of their sum.
+
+    Two near copies can have large effects that cancel, because λ hardly limits what their small
+    difference contributes. Without this rule they would lead a ranking of inputs without any
+    effect, and rounds of reweighting would favour them more and more.
+
+    Parameters
+    ----------
+    parts : (n, units) array
+        The effects at the samples.
+    size : callable
+        The size of each column of an array with weights of its rows.
+    kin : (units,) int array, optional
+        The number of the set of near copies that each unit is in, or −1.
+    """
+    found = np.asarray(size(parts, weights))
+    for number in () if kin is None else np.unique(kin[kin >= 0]):
+        members = kin == number
+        together = size(parts[:, members].sum(axis=1, keepdims=True), weights)
+        found[members] = np.minimum(found[members], together)
+    return found
+
+
+def along(slopes: Array, Z: Array, kin: Array | None) -> Array:
+    """Derivatives with the sign that moves near copies in the direction of the first of them."""
+    if kin is None:
+        return slopes
+    first = np.array([int(np.argmax(kin == number)) if number >= 0 else -1 for number in kin])
+    same = np.einsum("ia,ia->a", Z, Z[:, first]) >= 0
+    return np.where((first < 0) | same, slopes, -slopes)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nvsd.data.near_copies import kin
 from nvsd.engine.features import Scaler, Units
 from nvsd.engine.kernel import effects, gram
 from nvsd.engine.ranking import Ranking, left_over
@@ -70,7 +71,8 @@ def one_round(
     fit = nystrom_loo_ridge(gram(A[:, active], B, w, order).K, W.K, more.y, more.weights)
     effect = np.zeros(len(eta))
     if with_effects:
-        effect[active] = effects(W, B, w, fit.alpha, order)
+        copies = None if units.kin is None else units.kin[active]
+        effect[active] = effects(W, B, w, fit.alpha, order, kin=copies)
     return Round(eta, effect, fit, None)
 
 
@@ -91,7 +93,8 @@ def learned(ranking: Ranking, X: Array, more: More) -> Ranking:
         return ranking
     config = ranking.config
     landmarks = X[np.linspace(0, len(X) - 1, min(len(X), LANDMARKS)).round().astype(int)]
-    units = Units.make(landmarks[:, columns], config.bases, Scaler.fit(X[:, columns]))
+    scaler, copies = Scaler.fit(X[:, columns]), kin(X[:, columns])
+    units = Units.make(landmarks[:, columns], config.bases, scaler, copies)
     strength = np.zeros(X.shape[1])
     strength[ranking.columns] = ranking.units.per_input(ranking.last.effect)
     # Inputs that only the scan has found start with a large effect; the fit then measures it.

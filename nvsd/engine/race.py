@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nvsd.data.near_copies import kin
 from nvsd.data.weights import variance, weights_at
 from nvsd.engine.features import Base, Bases, Scaler, Units
 from nvsd.engine.kernel import ALL
@@ -110,8 +112,13 @@ class Bench:
             whole, inputs = self._whole
             self._units[bases] = whole.units(bases).take(inputs)
         elif bases not in self._units:
-            self._units[bases] = Units.make(self.X, bases, self.scaler)
+            self._units[bases] = Units.make(self.X, bases, self.scaler, self.kin)
         return self._units[bases]
+
+    @cached_property
+    def kin(self) -> Index | None:
+        """Which inputs are near copies of each other."""
+        return kin(self.X)
 
 
 class Race:
@@ -170,7 +177,8 @@ class Race:
             lam = done[-1].fit.lam if done else self._lam.get(c.order)
             Phi, held = self.features(c.bases)
             y, weights = self.target[self.rows], self.weights
-            done += reweight(Phi, y, c.order, c.s, eta, more, held, lam, weights)
+            kin = self.bench.units(c.bases).kin
+            done += reweight(Phi, y, c.order, c.s, eta, more, held, lam, weights, kin)
             self._lam[c.order] = done[-1].fit.lam
         return done
 
@@ -262,4 +270,5 @@ def joint(race: Race, first: Config, second: Config, left: Race) -> tuple[Config
     both = Config(bases, order, first.s, "joint", JOINT)
     Phi, held = race.features(bases)
     y, lam = race.target[race.rows], race.run(first)[-1].fit.lam
-    return both, reweight(Phi, y, order, both.s, start, JOINT, held, lam, race.weights)[-1]
+    kin = race.bench.units(bases).kin
+    return both, reweight(Phi, y, order, both.s, start, JOINT, held, lam, race.weights, kin)[-1]

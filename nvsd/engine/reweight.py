@@ -78,8 +78,11 @@ def one_round(
     held: tuple[Array, Array] | None = None,
     effects: bool = True,
     weights: Weights = NO_WEIGHTS,
+    kin: Array | None = None,
 ) -> Round:
     """Fit with these weights; find total effects at the samples, and errors on held-out rows.
+
+    `kin` is that of the units: which of them are near copies.
 
     Features in double precision are first rounded to single precision, which is twice as fast. They
     are used as given only if λ becomes too small for single precision.
@@ -95,7 +98,8 @@ def one_round(
             break
     effect, errors = np.zeros(len(eta)), None
     if effects:
-        effect[active] = size_of_effects(known, A, w, fit.alpha, order, weights.rows)
+        kin = None if kin is None else kin[active]
+        effect[active] = size_of_effects(known, A, w, fit.alpha, order, weights.rows, kin)
     if held is not None:
         errors = held[1] - fit.mean - gram(held[0][:, active], A, w, order).K @ fit.alpha
     return Round(eta, effect, fit, errors, weights.held)
@@ -145,12 +149,14 @@ def reweight(
     held: tuple[Array, Array] | None = None,
     lam: float | None = None,
     weights: Weights = NO_WEIGHTS,
+    kin: Array | None = None,
 ) -> list[Round]:
     """Several rounds of fit and η_u ← sd(t_u), scaled to Σ η_u² = s²."""
     done: list[Round] = []
     for _ in range(rounds):
         target = y if not done else y - beyond(done[-1].fit.errors)
-        done.append(one_round(Phi, target, order, scaled(eta, s), lam, held, weights=weights))
+        given = Phi, target, order, scaled(eta, s), lam, held
+        done.append(one_round(*given, weights=weights, kin=kin))
         eta, lam = next_weights(done[-1].effect, order), done[-1].fit.lam
         if not eta.any():
             break

@@ -79,7 +79,8 @@ def fit_set(ranking: Ranking, y: Array, inputs: Index, lam: float | None = None)
     few, best, of_rows = len(y) <= MANY, None, Weights(ranking.last.fit.weights)
     for _ in range(ROUNDS if few else 1):
         weights = scaled(eta, config.s)
-        now = one_round(units.Phi, y, config.order, weights, lam, effects=few, weights=of_rows)
+        given = units.Phi, y, config.order, weights, lam
+        now = one_round(*given, effects=few, weights=of_rows, kin=units.kin)
         if best is None or now.fit.error < best.fit.error:
             best = now
         eta, lam = next_weights(now.effect, config.order), now.fit.lam

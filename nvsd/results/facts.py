@@ -98,7 +98,7 @@ def facts_of(selection: Any) -> Facts:
 def reason_of(history: xr.Dataset) -> str:
     """Why this set was chosen, without a capital and a full stop."""
     if "reason" in history.attrs:
-        return str(history.attrs["reason"])
+        return f"{history.attrs['reason']}{_doubt(history)}"
     if history.sizes["step"] == 1:
         return "this set is the only candidate"
     if int(np.argmin(history["error"].values)) == int(history.attrs["chosen"]):
@@ -106,6 +106,17 @@ def reason_of(history: xr.Dataset) -> str:
     if str(history.attrs["rule"]) == "1se":
         return "this set is the smallest whose error is within a standard error of the least"
     return "of the sets with nearly the least error, this one has the clearest norms"
+
+
+def _doubt(history: xr.Dataset) -> str:
+    """Which selected inputs the ranking gives no effect: the folds have ranked others as high."""
+    chosen = history.isel(step=int(history.attrs["chosen"]))
+    without = chosen["support"].values & (chosen["strength"].values == 0)
+    names = [cell(str(name)) for name in history["feature"].values[without]]
+    if not names:
+        return ""
+    have, they = ("has", "it is") if len(names) == 1 else ("have", "they are")
+    return f"; {listed(names)} {have} no effect in the fit to all rows, so {they} doubtful"
 
 
 def _inputs(selection: Any) -> list[Row]:

@@ -61,11 +61,14 @@ def _of_inputs(X: Any) -> list[str]:
 
 
 def _of_columns(columns: Columns, points: Array) -> list[str]:
-    """Columns that are constant, or repeat another."""
+    """Columns that have no value, are constant, or repeat another."""
     first: dict[tuple[int, bytes], str] = {}
-    constant, repeats = [], []
+    empty, constant, repeats = [], [], []
     for a, name in enumerate(columns.names):
         inputs = points[:, columns.inputs_of(a)]
+        if np.isnan(inputs[:, 0]).all():
+            empty.append(name)
+            continue
         if (inputs == inputs[0]).all():
             constant.append(name)
             continue
@@ -73,6 +76,12 @@ def _of_columns(columns: Columns, points: Array) -> list[str]:
         if one != name:
             repeats.append(f"{quoted(name)} repeats {quoted(one)}")
     found = []
+    if empty:
+        has, them = ("has", "it") if len(empty) == 1 else ("have", "them")
+        found.append(
+            f"{listed(empty)} {has} no value in any row, so nothing can be learnt about {them}; "
+            f"leave {them} out."
+        )
     if constant:
         has, them = ("has", "it") if len(constant) == 1 else ("have", "them")
         found.append(

@@ -13,10 +13,10 @@ from threadpoolctl import threadpool_limits
 
 from nvsd.data.checks import Index
 from nvsd.data.columns import Columns
+from nvsd.data.near_copies import near_copies
 from nvsd.data.scaling import filled
 from nvsd.inference.hypotheses import Testable, Tested, tested
 from nvsd.inference.multiplicity import CORRECTIONS
-from nvsd.inference.together import near_copies
 from nvsd.progress import progress_bar
 from nvsd.results.schema import GROUP_SIGNIFICANCE, SIGNIFICANCE, library_version, text
 from nvsd.selection.task import Array

@@ -100,8 +100,11 @@ class Selection(Shown):
     measure: str = "mean squared error"
 
     def named(self, target: str) -> Self:
-        """The same selection, which calls y so in what it shows and writes."""
-        if target != target_name(self):
+        """The same selection, which calls y so in what it shows and writes.
+
+        A y that was computed from an input may still have its name, which would mislead.
+        """
+        if target != target_name(self) and target not in self.features:
             self.history.attrs["target"] = target
         return self
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy.stats import ks_2samp
 
+from nvsd.data.near_copies import near_copies
 from nvsd.engine.scan import by_chance, cosines, scan
 from nvsd.inference.conditional import LOWEST_SCALE, Others, conditional, excess
 from nvsd.inference.copies import Copier, _levels, from_normal_scores, normal_scores
-from nvsd.inference.together import near_copies
 
 
 def inputs(seed: int = 0, n: int = 400) -> np.ndarray:

@@ -12,7 +12,7 @@ import xarray as xr
 import nvsd
 from nvsd.data.columns import Columns
 from nvsd.inference.copies import Copier
-from nvsd.selection import Selection
+from nvsd.selection import DataWarning, Selection
 
 N = 60
 
@@ -288,3 +288,27 @@ def test_kernels_and_penalties_by_name(frame: pd.DataFrame, y: pd.Series) -> Non
     named = nvsd.select(numbers, y, kernel="gaussian", penalty="lasso", method="rank", cv=2)
     plain = nvsd.select(numbers, y, method="rank", cv=2)
     np.testing.assert_array_equal(named.strength, plain.strength)
+
+
+def test_a_column_without_any_value_is_named() -> None:
+    X, y = np.random.default_rng(0).standard_normal((40, 3)), np.arange(40.0)
+    table = pd.DataFrame(X, columns=["a", "b", "c"]).assign(b=np.nan)
+    with pytest.warns(DataWarning, match="'b' has no value in any row"):
+        nvsd.select(table, y, missing="impute", cv=2)
+    with pytest.raises(ValueError, match="because 'b' has no value at all; give at least 2"):
+        nvsd.select(table, y, missing="drop")
+
+
+def test_y_with_the_name_of_an_input_is_called_y() -> None:
+    X = pd.DataFrame(np.random.default_rng(0).standard_normal((40, 2)), columns=["a", "b"])
+    assert "in units of y." in " ".join(nvsd.select(X, 2 * X["a"]).summary().split())
+
+
+def test_selected_inputs_without_an_effect_are_called_doubtful() -> None:
+    X = np.random.default_rng(0).standard_normal((60, 6))
+    found = nvsd.select(X, X[:, 0], k=3)
+    assert (found.strength[found.support] == 0).sum() == 2
+    doubtful = [name for name in found.selected if found.ranking[name] == 0]
+    words = f"{', '.join(doubtful)} have no effect in the fit to all rows, so they are doubtful."
+    assert words in " ".join(found.summary().split())
+    assert words[:-1] in found._repr_html_()

@@ -1,4 +1,4 @@
-"""Inputs that are near copies of each other, which tests of single inputs cannot distinguish."""
+"""Inputs that are near copies of each other: their single effects say little."""
 
 from __future__ import annotations
 
@@ -32,10 +32,21 @@ def near_copies(X: Array, tested: Index) -> list[Index]:
     members = np.union1d(tested[strong.any(axis=1)], np.flatnonzero(strong.any(axis=0)))
     if len(members) < 2:
         return []
-    apart = 1 - np.abs(R[:, members].T @ R[:, members])
+    apart = np.maximum(1 - np.abs(R[:, members].T @ R[:, members]), 0.0)  # rounding
     np.fill_diagonal(apart, 0.0)
     labels = fcluster(
         linkage(squareform(apart, checks=False), "complete"), 1 - NEAR, criterion="distance"
     )
     sets = [members[labels == label] for label in np.unique(labels)]
     return [each for each in sets if len(each) > 1 and np.isin(each, tested).any()]
+
+
+def kin(X: Array) -> Index | None:
+    """The number of the set of near copies that each input is in, or −1; None if there is none."""
+    sets = near_copies(X, np.arange(X.shape[1]))
+    if not sets:
+        return None
+    numbers = np.full(X.shape[1], -1)
+    for number, members in enumerate(sets):
+        numbers[members] = number
+    return numbers
