@@ -68,6 +68,10 @@ class Structure:
         np.minimum.at(first, self.units, place)
         return np.lexsort((first, -self.strength(ranking.score), ~self.keep))
 
+    def with_effect(self, ranking: Ranked) -> int:
+        """How many units have an effect in the ranking, or are kept: none after these is useful."""
+        return int(np.sum(self.keep | (self.strength(ranking.score) > 0)))
+
     def support(self, ranking: Ranked, size: int) -> NDArray[np.bool_]:
         """Whether each input is in one of the first `size` units."""
         return np.isin(self.units, self.order(ranking)[:size])

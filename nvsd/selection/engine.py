@@ -47,7 +47,7 @@ def select_by_engine(question: Question, procedure: Procedure) -> Selection:
         tests = replace(evidence, progress=False).dataset() if question.tests else None
         tick(int(question.tests))
         kept = None if question.fdr is None else _kept(question, structure, tests)
-        chosen = _chosen(judged, question, kept)
+        chosen = _chosen(judged, question, kept, structure.with_effect(ranking))
         support = structure.support(ranking, chosen.size) if kept is None else kept
         # BLAS threads save time only in sums over many rows.
         with threadpool_limits(None if data.n_source > MANY_ROWS else 1):
@@ -100,11 +100,15 @@ def _kept(question: Question, structure: Structure, tests: xr.Dataset | None) ->
 
 
 class Chosen(NamedTuple):
-    """The position of the chosen size among those that were judged, the size, and its error."""
+    """The position of the chosen size among those that were judged, the size, and its error.
+
+    It is limited if the rule would take more units than have an effect in the fit to all rows.
+    """
 
     position: int
     size: int
     error: float
+    limited: bool = False
 
 
 class Fits(NamedTuple):
@@ -133,19 +137,21 @@ def _structure(question: Question) -> Structure:
     return Structure(units[question.data.columns.owner], keep)
 
 
-def _chosen(judged: Judged, question: Question, kept: Mask | None) -> Chosen:
-    errors = judged.cost
-    size = question.k
+def _chosen(judged: Judged, question: Question, kept: Mask | None, most: int) -> Chosen:
+    """The size that was asked for; or that the rule chooses, but at most `most`."""
+    size, limited = question.k, False
     if kept is not None:
         labels = question.features if question.groups is None else question.groups
         on = question.data.columns.of_columns(kept)
         size = len(set(np.array(labels, dtype=object)[on]))
-    if size is not None:
-        # A size that was not judged gets the error of the nearest one.
-        position = int(np.argmin(np.abs(np.array(judged.sizes) - size)))
-        return Chosen(position, size, float(errors[position]))
-    position = judged.smallest() if question.rule == "smallest" else int(np.argmin(judged.loss))
-    return Chosen(position, judged.sizes[position], float(errors[position]))
+    if size is None:
+        best = judged.smallest() if question.rule == "smallest" else int(np.argmin(judged.loss))
+        # If one fold has ranked an input low, only large sets have a small error there. The inputs
+        # that fill them in the ranking from all rows have no effect.
+        size, limited = min(judged.sizes[best], most), judged.sizes[best] > most
+    # A size that was not judged gets the error of the nearest one.
+    position = int(np.argmin(np.abs(np.array(judged.sizes) - size)))
+    return Chosen(position, size, float(judged.cost[position]), limited)
 
 
 def _predictor(question: Question, fits: Fits) -> tuple[Refit, str]:
@@ -159,7 +165,7 @@ def _predictor(question: Question, fits: Fits) -> tuple[Refit, str]:
         active = np.zeros(len(ranking.score), dtype=bool)
         active[ranking.active] = True
         return procedure.refit(ranking, active), "all inputs that have an effect"
-    size = judged.sizes[best]
+    size = min(judged.sizes[best], structure.with_effect(ranking))
     if size == chosen.size or not loss[best] < LARGER_BETTER * loss[chosen.position]:
         return explains, "the selected inputs"
     support = structure.support(ranking, size)
@@ -205,7 +211,7 @@ def _history(
         "rule": question.decides,
         "n_samples": question.data.n_source,
         "n_ranked": min(question.data.n_train, RANK_ROWS),
-        "reason": _reason(question, mean, se, sizes, chosen_at),
+        "reason": _reason(question, mean, se, sizes, chosen),
         "nvsd_version": library_version(),
         **({} if columns.plain else {"columns": columns.to_json()}),
     }
@@ -219,9 +225,9 @@ def _of_columns(tests: xr.Dataset, structure: Structure, question: Question) -> 
     return {name: tests[name].values[places] for name in ("p_value", "q_value")}
 
 
-def _reason(question: Question, mean: Array, se: Array, sizes: list[int], chosen: int) -> str:
+def _reason(question: Question, mean: Array, se: Array, sizes: list[int], choice: Chosen) -> str:
     """Why this set was chosen, as a sentence."""
-    best = int(np.argmin(mean))
+    best, chosen = int(np.argmin(mean)), choice.position
     least = f"{_the_set(sizes[best])} has the least error"
     if question.fdr is not None:
         which = "the selected inputs pass" if sizes[chosen] else "no input passes"
@@ -229,6 +235,8 @@ def _reason(question: Question, mean: Array, se: Array, sizes: list[int], chosen
     if question.k is not None:
         least = least if best != chosen else "this set has the least error"
         return f"this number was requested; {least}"
+    if choice.limited:
+        return f"{least}, but only these inputs have an effect in the fit to all rows"
     if chosen == best:
         return least
     z = mean[chosen] / max(float(se[chosen]), TINY)

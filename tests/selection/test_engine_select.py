@@ -159,6 +159,25 @@ def test_an_exact_number(k: int) -> None:
     assert set(found.selected) <= {"v1", "v4", "v6"} or k > 3
 
 
+@pytest.mark.parametrize("rule", ["smallest", "min"])
+def test_no_set_is_filled_with_inputs_without_an_effect(rule: str, monkeypatch) -> None:
+    # Every set is clearly better than all smaller ones, as if a fold had ranked inputs badly.
+    monkeypatch.setattr(Judged, "loss", property(lambda self: -np.array(self.sizes, dtype=float)))
+    monkeypatch.setattr(Judged, "smallest", lambda self: len(self.sizes) - 1)
+    X, _ = sample()
+    y = np.sin(2 * X["v1"]) + X["v4"] * X["v6"]  # nothing is left for inputs without an effect
+    found = nvsd.select(X, y, rule=rule)
+    with_effect = set(found.ranking[found.ranking > 0].index)
+    assert len(with_effect) < 8
+    assert int(found.history.n_selected.max()) == 8
+    assert set(found.selected) == with_effect
+    assert "only these inputs have an effect" in found.history.attrs["reason"]
+    assert "selected" in found.predicts_with
+    without = next(iter(set(NAMES) - with_effect))
+    assert set(nvsd.select(X, y, rule=rule, keep=[without]).selected) >= {*with_effect, without}
+    assert len(nvsd.select(X, y, k=8).selected) == 8
+
+
 def test_the_least_error_may_be_asked_for() -> None:
     found = nvsd.select(*sample(), rule="min")
     assert {"v1", "v4", "v6"} <= set(found.selected)
