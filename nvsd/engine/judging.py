@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 
 from nvsd.data.weights import joined, mean, variance, weights_at
 from nvsd.engine import many
-from nvsd.engine.judged import Judged
+from nvsd.engine.judged import NEGLIGIBLE, Judged
 from nvsd.engine.many import More, rows_to_learn_from
 from nvsd.engine.ranking import Ranked, Ranking, rank
 from nvsd.engine.sets import SetFit, fit_all, fit_set
@@ -34,6 +34,8 @@ ROWS_PER_INPUT = 4  # training rows that a set needs for each of its units
 # factor of order 1500 takes a tenth of a second, and 3000 errors distinguish sets that differ by
 # one percent.
 RANK_ROWS, TEST_ROWS = 1500, 3000
+# The leave-one-out error of a set may be this many times that of the sets of its size in the folds.
+SHORT = 3.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,13 +147,22 @@ class Fold:
         """The mean of y of the rows to fit."""
         return float(mean(self.y, self.more.weights))
 
+    @property
+    def _variance(self) -> float:
+        return float(variance(self.y, self.more.weights))
+
+    def left_out(self, structure: Structure, size: int) -> float:
+        """The mean squared leave-one-out error of the first `size` units, at the rows fitted."""
+        fit = self.fit(structure, size)
+        return self._variance if fit is None else fit.round.fit.error
+
     def all_errors(self, X: Array) -> Array:
         """Errors of the fit on all inputs."""
         return np.asarray(self.target - fit_all(self.ranking).predict(X[self.held]))
 
     def model(self, structure: Structure) -> SetFit | None:
         """The fit of least leave-one-out error, which uses no held-out rows; None for the mean."""
-        best, least, since = None, float(variance(self.y, self.more.weights)), 0
+        best, least, since = None, self._variance, 0
         for size in size_grid(*self.limits(structure)):
             fit = self.fit(structure, size)
             if fit is not None and fit.round.fit.error < least:
@@ -180,10 +191,6 @@ def rank_rows(
     return many.learned(ranking, X[some], learned), learned
 
 
-def _ranking(*given: Any) -> Ranking:
-    return rank_rows(*given)[0]
-
-
 def alone(make: Callable[..., T], *given: Any) -> T:
     """What `make` gives, with one BLAS thread."""
     with threadpool_limits(1):
@@ -197,19 +204,19 @@ def rank_in_folds(
     seed: int = 0,
     n_jobs: int | None = None,
     tick: Callable[[int], object] = lambda done: None,
-    rows: Index | None = None,
     weights: Array | None = None,
-) -> tuple[list[Fold], Ranking | None]:
-    """A fold for every split, ranked without its held-out rows; and a ranking of `rows`, if given.
+) -> list[Fold]:
+    """A fold for every split, ranked without its held-out rows.
 
     y must have a standard deviation of about 1.
     """
     given = [(X, y, split, seed + k, weights) for k, split in enumerate(splits)]
-    calls = [delayed(alone)(Fold, *each) for each in given]
-    if rows is not None:
-        calls.append(delayed(alone)(_ranking, X, y, rows, seed, weights))
-    done = in_parallel(calls, n_jobs, tick)
-    return done[: len(splits)], None if rows is None else done[-1]
+    return in_parallel([delayed(alone)(Fold, *each) for each in given], n_jobs, tick)
+
+
+def and_whole(splits: Sequence[Split], rows: int) -> list[Split]:
+    """The splits, and one that holds nothing out: its ranking is made from all the first rows."""
+    return [*splits, (np.arange(rows), np.arange(0))]
 
 
 def in_parallel(calls: Any, n_jobs: int | None, tick: Callable[[int], object]) -> list[Any]:
@@ -227,6 +234,7 @@ class Judging(Protocol):
     @property
     def weights(self) -> Array | None: ...  # noqa: D102
     def limits(self, structure: Structure) -> tuple[int, int]: ...  # noqa: D102
+    def left_out(self, structure: Structure, size: int) -> float: ...  # noqa: D102
     def errors(self, X: Array, structure: Structure, size: int) -> Array: ...  # noqa: D102
     def all_errors(self, X: Array) -> Array: ...  # noqa: D102
 
@@ -247,3 +255,18 @@ def judge(
             break
     everything = np.concatenate([fold.all_errors(X) for fold in folds])
     return kind(sizes, np.stack(columns, axis=1), everything, weights)
+
+
+def sufficient(
+    whole: Judging, folds: Sequence[Judging], structure: Structure, size: int, most: int
+) -> int:
+    """How many units of the ranking of all rows explain y as `size` units do in the folds.
+
+    Each fold has a ranking of its own. If inputs depend on each other, the first units of the
+    ranking of all rows may be others, and too few. Errors are leave-one-out at the rows fitted, so
+    that they flatter all rankings alike. If no number up to `most` is good enough, it is `size`.
+    """
+    usual = float(np.median([fold.left_out(structure, size) for fold in folds]))
+    good = SHORT * usual + NEGLIGIBLE
+    grid = size_grid(size, most) if 0 < size < most else []
+    return next((each for each in grid if whole.left_out(structure, each) <= good), size)

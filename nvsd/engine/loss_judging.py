@@ -211,6 +211,10 @@ class LossFold:
         """f of every target at the rows held out, (c, m)."""
         return self.fit(structure, size).predict(X[self.held])
 
+    def left_out(self, structure: Structure, size: int) -> float:
+        """The mean leave-one-out loss of the first `size` units, at the rows fitted."""
+        return self.fit(structure, size).error
+
     def errors(self, X: Array, structure: Structure, size: int) -> Array:
         """Losses of the set of the first units."""
         return self.target.costs(self.predicted(X, structure, size), self.ranking.aim)
@@ -248,11 +252,7 @@ def rank_aim_in_folds(
     seed: int = 0,
     n_jobs: int | None = None,
     tick: Callable[[int], object] = lambda done: None,
-    rows: Index | None = None,
-) -> tuple[list[LossFold], AimRanking | None]:
-    """A ranking in every fold, which has not seen the rows held out; one of the rows given."""
+) -> list[LossFold]:
+    """A fold for every split, ranked without its held-out rows."""
     calls = [delayed(alone)(LossFold, X, aim, split, seed + k) for k, split in enumerate(splits)]
-    if rows is not None:
-        calls.append(delayed(alone)(rank_aim, X, aim, rows, seed))
-    done = in_parallel(calls, n_jobs, tick)
-    return done[: len(splits)], None if rows is None else done[-1]
+    return in_parallel(calls, n_jobs, tick)

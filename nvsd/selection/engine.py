@@ -14,7 +14,7 @@ from nvsd.data.checks import Index
 from nvsd.data.columns import Columns
 from nvsd.data.names import find_columns
 from nvsd.engine.judged import Judged
-from nvsd.engine.judging import RANK_ROWS, Structure
+from nvsd.engine.judging import RANK_ROWS, Judging, Structure, sufficient
 from nvsd.engine.ranking import Ranked
 from nvsd.engine.refits import MANY_ROWS
 from nvsd.inference.hypotheses import Testable
@@ -39,7 +39,8 @@ def select_by_engine(question: Question, procedure: Procedure) -> Selection:
     data, steps = question.data, len(question.data.splits) + 2 + question.tests
     with progress_bar(question.progress, steps, "select", "step") as tick:
         with threadpool_limits(1):
-            folds, ranking = procedure.ranked(question.n_jobs, tick)
+            *folds, whole = procedure.ranked(question.n_jobs, tick)
+            ranking = procedure.ranking(whole)
             judged = procedure.judged(folds, structure)
             models = procedure.models(folds, structure)
             evidence = _evidence(question, models)
@@ -47,13 +48,14 @@ def select_by_engine(question: Question, procedure: Procedure) -> Selection:
         tests = replace(evidence, progress=False).dataset() if question.tests else None
         tick(int(question.tests))
         kept = None if question.fdr is None else _kept(question, structure, tests)
-        chosen = _chosen(judged, question, kept, structure.with_effect(ranking))
+        of_ranking = Sizes(structure, folds, whole, ranking)
+        chosen = _chosen(judged, question, kept, of_ranking)
         support = structure.support(ranking, chosen.size) if kept is None else kept
         # BLAS threads save time only in sums over many rows.
         with threadpool_limits(None if data.n_source > MANY_ROWS else 1):
             explains = procedure.refit(ranking, support)
             fits = Fits(procedure, structure, ranking, judged, chosen, explains)
-            predicts, uses = _predictor(question, fits)
+            predicts, uses = _predictor(question, fits, of_ranking)
         tick(1)
     columns = data.columns
     parts = {
@@ -99,16 +101,31 @@ def _kept(question: Question, structure: Structure, tests: xr.Dataset | None) ->
     return np.asarray(passed | structure.keep[structure.units])
 
 
-class Chosen(NamedTuple):
-    """The position of the chosen size among those that were judged, the size, and its error.
+class Sizes(NamedTuple):
+    """Sizes of sets in the ranking of all rows, for sizes that the folds have judged."""
 
-    It is limited if the rule would take more units than have an effect in the fit to all rows.
-    """
+    structure: Structure
+    folds: Sequence[Judging]
+    whole: Judging
+    ranking: Ranked
+
+    def of(self, judged: int) -> int:
+        """At most as many units as have an effect, and as many as explain y as in the folds.
+
+        If one fold has ranked an input low, only large sets have a small error there. The inputs
+        that would fill them in the ranking of all rows have no effect.
+        """
+        most = self.structure.with_effect(self.ranking)
+        return sufficient(self.whole, self.folds, self.structure, min(judged, most), most)
+
+
+class Chosen(NamedTuple):
+    """The position of the chosen size among those that were judged, the size, and its error."""
 
     position: int
     size: int
     error: float
-    limited: bool = False
+    judged: int
 
 
 class Fits(NamedTuple):
@@ -137,24 +154,24 @@ def _structure(question: Question) -> Structure:
     return Structure(units[question.data.columns.owner], keep)
 
 
-def _chosen(judged: Judged, question: Question, kept: Mask | None, most: int) -> Chosen:
-    """The size that was asked for; or that the rule chooses, but at most `most`."""
-    size, limited = question.k, False
+def _chosen(judged: Judged, question: Question, kept: Mask | None, sizes: Sizes) -> Chosen:
+    """The size that was asked for, or that the rule chooses."""
+    size, by_rule = question.k, 0
     if kept is not None:
         labels = question.features if question.groups is None else question.groups
         on = question.data.columns.of_columns(kept)
         size = len(set(np.array(labels, dtype=object)[on]))
-    if size is None:
+    if size is not None:
+        by_rule = size
+    else:
         best = judged.smallest() if question.rule == "smallest" else int(np.argmin(judged.loss))
-        # If one fold has ranked an input low, only large sets have a small error there. The inputs
-        # that fill them in the ranking from all rows have no effect.
-        size, limited = min(judged.sizes[best], most), judged.sizes[best] > most
+        by_rule, size = judged.sizes[best], sizes.of(judged.sizes[best])
     # A size that was not judged gets the error of the nearest one.
     position = int(np.argmin(np.abs(np.array(judged.sizes) - size)))
-    return Chosen(position, size, float(judged.cost[position]), limited)
+    return Chosen(position, size, float(judged.cost[position]), by_rule)
 
 
-def _predictor(question: Question, fits: Fits) -> tuple[Refit, str]:
+def _predictor(question: Question, fits: Fits, sizes: Sizes) -> tuple[Refit, str]:
     """The fit of least error, and which inputs it uses."""
     procedure, structure, ranking, judged, chosen, explains = fits
     loss, of_all = judged.loss, judged.loss_of_all
@@ -165,7 +182,7 @@ def _predictor(question: Question, fits: Fits) -> tuple[Refit, str]:
         active = np.zeros(len(ranking.score), dtype=bool)
         active[ranking.active] = True
         return procedure.refit(ranking, active), "all inputs that have an effect"
-    size = min(judged.sizes[best], structure.with_effect(ranking))
+    size = sizes.of(judged.sizes[best])
     if size == chosen.size or not loss[best] < LARGER_BETTER * loss[chosen.position]:
         return explains, "the selected inputs"
     support = structure.support(ranking, size)
@@ -235,8 +252,13 @@ def _reason(question: Question, mean: Array, se: Array, sizes: list[int], choice
     if question.k is not None:
         least = least if best != chosen else "this set has the least error"
         return f"this number was requested; {least}"
-    if choice.limited:
+    if choice.size < choice.judged:
         return f"{least}, but only these inputs have an effect in the fit to all rows"
+    if choice.size > choice.judged:
+        return (
+            f"{least}; {_the_set(choice.judged)} is enough for the rule, but in the ranking of all "
+            "rows these inputs are needed to explain as much"
+        )
     if chosen == best:
         return least
     z = mean[chosen] / max(float(se[chosen]), TINY)

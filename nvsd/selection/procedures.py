@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from nvsd.data.weights import joined
 from nvsd.engine.aims import Aim, probabilities
 from nvsd.engine.judged import Judged
-from nvsd.engine.judging import Structure, judge, rank_in_folds
+from nvsd.engine.judging import Fold, Structure, and_whole, judge, rank_in_folds
 from nvsd.engine.loss_judging import JudgedLosses, LossFold, rank_aim_in_folds
 from nvsd.engine.loss_refits import refit_by
 from nvsd.engine.ranking import Ranked
@@ -50,8 +50,12 @@ class Procedure(Protocol):
     @property
     def schema(self) -> Schema: ...  # noqa: D102
 
-    def ranked(self, n_jobs: int | None, tick: Tick) -> tuple[list[Any], Ranked]:
-        """Folds, and a ranking of all rows to fit."""
+    def ranked(self, n_jobs: int | None, tick: Tick) -> list[Any]:
+        """The folds, and last one that holds nothing out."""
+        ...
+
+    def ranking(self, whole: Any) -> Ranked:
+        """The ranking of the last fold, in units of y."""
         ...
 
     def judged(self, folds: list[Any], structure: Structure) -> Judged:
@@ -87,13 +91,15 @@ class BySquares:
         """y is scaled to unit variance, because the race is in single precision."""
         return float(self.data.y.std()) or 1.0
 
-    def ranked(self, n_jobs: int | None, tick: Tick) -> tuple[list[Any], Ranked]:
-        """Folds, and a ranking of all rows to fit."""
-        data, rows = self.data, np.arange(self.data.n_train)
-        y, splits, weights = data.y / self.unit, data.splits, data.weights
-        folds, ranking = rank_in_folds(data.X, y, splits, self.seed, n_jobs, tick, rows, weights)
-        assert ranking is not None
-        return folds, ranking.times(self.unit)
+    def ranked(self, n_jobs: int | None, tick: Tick) -> list[Fold]:
+        """The folds, and last one that holds nothing out."""
+        data, splits = self.data, and_whole(self.data.splits, self.data.n_train)
+        y = data.y / self.unit
+        return rank_in_folds(data.X, y, splits, self.seed, n_jobs, tick, data.weights)
+
+    def ranking(self, whole: Fold) -> Ranked:
+        """The ranking of the last fold, in units of y."""
+        return whole.ranking.times(self.unit)
 
     def judged(self, folds: list[Any], structure: Structure) -> Judged:
         """What the folds say of each size."""
@@ -151,14 +157,14 @@ class ByLoss:
         one, two = (self.aim.loss.pointwise(np.zeros(1), np.full(1, e)) for e in (1e-9, 2e-9))
         return bool(two[0] > 3 * one[0])
 
-    def ranked(self, n_jobs: int | None, tick: Tick) -> tuple[list[Any], Ranked]:
-        """Folds, and a ranking of all rows to fit."""
-        data, rows = self.data, np.arange(self.data.n_train)
-        folds, ranking = rank_aim_in_folds(
-            data.X, self.aim, data.splits, self.seed, n_jobs, tick, rows
-        )
-        assert ranking is not None
-        return folds, ranking
+    def ranked(self, n_jobs: int | None, tick: Tick) -> list[LossFold]:
+        """The folds, and last one that holds nothing out."""
+        data, splits = self.data, and_whole(self.data.splits, self.data.n_train)
+        return rank_aim_in_folds(data.X, self.aim, splits, self.seed, n_jobs, tick)
+
+    def ranking(self, whole: LossFold) -> Ranked:
+        """The ranking of the last fold."""
+        return whole.ranking
 
     def judged(self, folds: list[Any], structure: Structure) -> Judged:
         """What the folds say of each size."""

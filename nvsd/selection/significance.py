@@ -173,12 +173,12 @@ def _repeat(
     if target.loss is not None:
         aim = aim_of(target, data)
         with threadpool_limits(1):
-            judged, _ = rank_aim_in_folds(data.X, aim, data.splits, seed, n_jobs, tick)
+            judged = rank_aim_in_folds(data.X, aim, data.splits, seed, n_jobs, tick)
             return [LossModel.of(fold, structure, seed + k) for k, fold in enumerate(judged)]
     unit = float(data.y.std()) or 1.0
     with threadpool_limits(1):
         given = data.splits, seed, n_jobs, tick
-        folds, _ = rank_in_folds(data.X, data.y / unit, *given, weights=data.weights)
+        folds = rank_in_folds(data.X, data.y / unit, *given, weights=data.weights)
         return models_of(folds, structure, seed)
 
 

@@ -158,7 +158,7 @@ def test_the_true_set_is_chosen_and_noise_gives_none() -> None:
     structure = Structure(np.arange(6), np.zeros(6, dtype=bool))
     for y, size in ((codes, 2), (np.random.default_rng(3).permutation(codes), 0)):
         aim = Aim.of_classes(Logistic(), y, 2)
-        folds, _ = rank_aim_in_folds(X, aim, list(_folds(5, y.astype(float), 0, True)))
+        folds = rank_aim_in_folds(X, aim, list(_folds(5, y.astype(float), 0, True)))
         judged = judge(X, folds, structure, JudgedLosses)
         assert judged.sizes[judged.smallest()] == size
 

@@ -14,10 +14,12 @@ from nvsd.engine.judging import (
     ROWS_PER_INPUT,
     Fold,
     Structure,
+    and_whole,
     judge,
     rank_in_folds,
     size_grid,
     some_rows,
+    sufficient,
 )
 from nvsd.engine.loss_judging import JudgedLosses, LossFold
 from nvsd.engine.reweight import error_bound, huber
@@ -317,17 +319,41 @@ def test_no_larger_sets_are_fitted_once_losses_rise(told: dict, best: int, last:
     assert known.asked == size_grid(0, 20)[: last + 1]
 
 
-def test_every_split_has_its_fold_and_all_rows_their_ranking() -> None:
+def test_every_split_has_its_fold_and_the_last_holds_nothing_out() -> None:
     rng = np.random.default_rng(0)
     X = rng.standard_normal((40, 3))
     rows, told = np.arange(40), list[int]()
     splits = [(rows[10:], rows[:10]), (rows[:30], rows[30:])]
     y = X[:, 2] / X[:, 2].std()
-    folds, known = rank_in_folds(X, y, splits, n_jobs=1, tick=told.append, rows=rows)
+    *folds, whole = rank_in_folds(X, y, and_whole(splits, 40), n_jobs=1, tick=told.append)
     assert [each.held.tolist() for each in folds] == [list(range(10)), list(range(30, 40))]
-    assert known is not None
-    assert known.order[0] == 2
+    assert len(whole.y) == 40
+    assert whole.held.size == 0
+    assert whole.ranking.order[0] == 2
     assert told == [1, 1, 1]
-    folds, nothing = rank_in_folds(X, y, splits, n_jobs=1)
-    assert nothing is None
-    assert len(folds) == 2
+    one = structure([0, 1, 2])
+    assert whole.left_out(one, 0) == pytest.approx(y.var())
+    assert whole.left_out(one, 1) == whole.fit(one, 1).round.fit.error < 0.01
+
+
+@pytest.mark.parametrize(
+    ("of_whole", "size", "found"),
+    [
+        ({1: 0.1, 2: 0.1, 3: 0.1}, 1, 1),  # as good as in the folds
+        ({1: 0.9, 2: 0.9, 3: 0.12}, 1, 3),  # the ranking of all rows begins with others
+        ({1: 0.14, 2: 0.14, 3: 0.01}, 1, 1),  # a little worse is good enough
+        ({1: 0.9, 2: 0.8, 3: 0.7}, 1, 1),  # no set is good enough
+        ({3: 0.9}, 3, 3),  # no larger set has an effect
+        ({}, 0, 0),  # nothing stays nothing
+    ],
+)
+def test_a_set_is_as_good_in_the_ranking_of_all_rows_as_in_the_folds(
+    of_whole: dict, size: int, found: int
+) -> None:
+    class Told:
+        def __init__(self, errors: dict) -> None:
+            self.left_out = lambda structure, size: errors[size]
+
+    folds = [Told({0: 1.0, 1: e, 3: e}) for e in (0.1, 0.1, 5.0)]
+    one = structure([0, 1, 2])
+    assert sufficient(Told(of_whole), folds, one, size, 3) == found

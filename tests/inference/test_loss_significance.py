@@ -41,7 +41,7 @@ def test_the_rise_is_that_of_the_changed_table(classes: int) -> None:
     if classes == 3:
         codes = np.where(points[:, 0] > 1, 2, codes)
     aim = Aim.of_classes(Logistic(), codes, classes)
-    fold = rank_aim_in_folds(points, aim, [(np.arange(110), np.arange(110, 150))])[0][0]
+    fold = rank_aim_in_folds(points, aim, [(np.arange(110), np.arange(110, 150))])[0]
     model = LossModel.of(fold, Structure(np.arange(5), np.zeros(5, dtype=bool)), 0)
     unit = np.array([0, 2])
     drawn = Copier(points).draw(unit, 4)

@@ -46,7 +46,7 @@ def test_rows_with_copies_are_predicted_as_such_rows() -> None:
     X, y = sample(100)
     points = X.to_numpy()
     splits = [(np.arange(70), np.arange(70, 100))]
-    fold = rank_in_folds(points, y / y.std(), splits)[0][0]
+    fold = rank_in_folds(points, y / y.std(), splits)[0]
     structure = Structure(np.arange(6), np.zeros(6, dtype=bool))
     model = Model.of(fold, structure, 0)
     rng = np.random.default_rng(1)
@@ -65,7 +65,7 @@ def test_rows_with_copies_are_predicted_as_such_rows() -> None:
 def test_the_rise_is_that_of_the_loss_at_rows_not_seen() -> None:
     X, y = sample(100)
     points = X.to_numpy()
-    fold = rank_in_folds(points, y / y.std(), [(np.arange(70), np.arange(70, 100))])[0][0]
+    fold = rank_in_folds(points, y / y.std(), [(np.arange(70), np.arange(70, 100))])[0]
     model = Model.of(fold, Structure(np.arange(6), np.zeros(6, dtype=bool)), 0)
     unit = np.array([1])
     drawn = Copier(points).draw(unit, 4)

@@ -196,7 +196,7 @@ def test_imputing_sees_only_the_rows_of_a_fold() -> None:
     train, test = np.arange(30), np.arange(30, 40)
     other = X.copy()
     other[test] += 100.0
-    folds = [rank_in_folds(each, y / y.std(), [(train, test)])[0][0] for each in (X, other)]
+    folds = [rank_in_folds(each, y / y.std(), [(train, test)])[0] for each in (X, other)]
     np.testing.assert_array_equal(folds[0].ranking.score, folds[1].ranking.score)
 
 
