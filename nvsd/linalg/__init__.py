@@ -14,7 +14,7 @@ from nvsd.linalg.factors import (
     symmetric_product,
     triangular_inverse,
 )
-from nvsd.linalg.in_pieces import eigen, eigenvalues, pieces
+from nvsd.linalg.in_pieces import eigen, eigenvalues, panels, pieces
 from nvsd.linalg.systems import (
     KEPT_BYTES,
     CholeskySystem,
@@ -41,6 +41,7 @@ __all__ = [
     "half_solve",
     "mirror",
     "packed_diagonal",
+    "panels",
     "pieces",
     "pivoted_cholesky",
     "product",
