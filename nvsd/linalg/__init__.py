@@ -15,6 +15,7 @@ from nvsd.linalg.factors import (
     triangular_inverse,
 )
 from nvsd.linalg.in_pieces import eigen, eigenvalues, panels, pieces
+from nvsd.linalg.preconditioned import PreconditionedSystem
 from nvsd.linalg.systems import (
     KEPT_BYTES,
     CholeskySystem,
@@ -31,6 +32,7 @@ __all__ = [
     "LARGEST_THREADED",
     "CholeskySystem",
     "DiagonalSystem",
+    "PreconditionedSystem",
     "ShiftedSystem",
     "check_method",
     "cholesky",

@@ -223,6 +223,9 @@ def test_many_inputs_take_this_route_by_themselves_and_little_memory(caplog) -> 
     ("n", "d", "kernel", "kind"),
     [
         (30, 18, Gaussian(4.0), "derivative"),
+        (500, 18, Gaussian(4.0), "derivative"),
+        (1000, 18, Gaussian(4.0), "preconditioned"),
+        (2000, 18, Gaussian(4.0), "preconditioned"),
         (200, 1000, Gaussian(30.0), "matrix-free"),
         (200, 1000, Polynomial(3), "matrix-free"),
         (200, 1000, Polynomial(1), "monomial"),
