@@ -84,8 +84,8 @@ def unequal(weights: Array | None) -> Array | None:
 
 
 def of_mean_one(weights: Array) -> Array:
-    """The weights, divided by their mean."""
-    return np.asarray(weights / weights.mean())
+    """The weights, divided by their mean; those of no rows are none."""
+    return np.asarray(weights / weights.mean()) if len(weights) else weights
 
 
 def weights_at(weights: Array | None, rows: Any) -> Array | None:
