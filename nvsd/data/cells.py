@@ -37,9 +37,7 @@ DECIMAL_ADVICE = (
 )
 TEXT_ADVICE = "leave columns of free text out"
 SIGNS_ADVICE = "write numbers without currency signs, percent signs and thousands separators"
-CODE_ADVICE = (
-    "code categories as numbers, or use nvsd.select with a table in memory, which takes them"
-)
+CODE_ADVICE = "code categories as numbers, or use nvsd.select with a table in memory"
 DROP_OR_IMPUTE = "give missing='drop' or missing='impute'"
 NUMBERS_ONLY = (
     "fill or drop missing values, or use nvsd.select with a table in memory and missing='impute'"

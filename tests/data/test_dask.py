@@ -83,7 +83,7 @@ class Frame:
 
 
 def test_a_name_that_dask_made_is_not_that_of_y(data) -> None:
-    X, y = data
+    y = data[1]
     assert name_of(da.from_array(y, chunks=300)) == "y"
     assert name_of(pd.Series(y, name="wear")) == "wear"
 
