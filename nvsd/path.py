@@ -90,7 +90,8 @@ def nvsd_path(
         Weight of the squared RKHS norm; 1e-3 by default.
     taus : sequence of float, optional
         The grid, in any order; the result has it descending. By default n_taus values evenly spaced
-        in the logarithm, from τ_max, where all derivatives vanish, to tau_ratio times τ_max.
+        in the logarithm, from τ_max, where all derivatives vanish, to tau_ratio times τ_max. With
+        "preconditioned" they may start lower, where f is nearly flat.
         Several μ share one grid: it runs from the largest τ_max(μ) = τ_max/μ to tau_ratio times
         the smallest.
     n_taus : int

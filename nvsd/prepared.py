@@ -218,11 +218,11 @@ def prepare(
     standardize : bool
         Whether to centre the inputs and scale them to unit variance; constant inputs are only
         centred. Blocks are then read twice.
-    representation : {"auto", "derivative", "matrix-free", "monomial", "factor", "landmarks"}
-        "derivative" works with the nd derivatives and any kernel. "matrix-free" does the same
-        without a matrix of order nd. "monomial" uses the explicit features of a polynomial kernel,
-        "factor" a pivoted Cholesky factor of the joint Gram matrix. "auto" takes the cheapest of
-        these. "landmarks" approximates, see `nvsd.representations.landmark`.
+    representation : {"auto", "derivative", "matrix-free", "preconditioned", "monomial", ...}
+        "derivative" works with the nd derivatives and any kernel; without a matrix of order nd do
+        "matrix-free", for many inputs, and "preconditioned", for many rows. "monomial" uses the
+        features of a polynomial kernel, "factor" a pivoted Cholesky factor of the joint Gram
+        matrix. "auto" takes the cheapest. "landmarks" approximates, see `nvsd.representations`.
     value_points, derivative_points : int or sequence of int, optional
         Landmarks: the number of rows to draw, or the row indices. By default both kinds are equally
         many, and f is made of about 3000 functions: each value point gives one and each derivative

@@ -57,7 +57,7 @@ class Grid:
             raise ValueError(
                 f"tau_ratio = {self.tau_ratio!r} is not allowed; give a number in (0, 1)."
             )
-        tops = [flat.tau_max for flat in flats]
+        tops = [flat.top for flat in flats]
         if not np.all(np.isfinite(tops)):
             raise ValueError(
                 "no tau switches off an input of weight 0 (or mu = 0), so there is no automatic "

@@ -30,6 +30,9 @@ ROUNDED_SUMS = 4.0
 LARGEST_ROUNDING = 0.1
 # Relative residual at which conjugate gradients stop: the flat point must be exact to 1e-12.
 CONJUGATE_GRADIENTS = 1e-12
+# Derivatives of the flat point that conjugate gradients leave, relative to those of kernel ridge:
+# they change a gap at τ_max by about as much, relative to the scale.
+FLAT_RESIDUAL = 1e-10
 
 # --- penalties ------------------------------------------------------------------------------------
 

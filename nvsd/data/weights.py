@@ -84,7 +84,7 @@ def unequal(weights: Array | None) -> Array | None:
 
 
 def of_mean_one(weights: Array) -> Array:
-    """The weights, divided by their mean; those of no rows are none."""
+    """The weights, divided by their mean; no weights stay none."""
     return np.asarray(weights / weights.mean()) if len(weights) else weights
 
 

@@ -210,13 +210,19 @@ def rank_in_folds(
 
     y must have a standard deviation of about 1.
     """
-    given = [(X, y, split, seed + k, weights) for k, split in enumerate(splits)]
-    return in_parallel([delayed(alone)(Fold, *each) for each in given], n_jobs, tick)
+    given = zip(splits, seeds_of(splits, seed), strict=True)
+    calls = [delayed(alone)(Fold, X, y, *each, weights) for each in given]
+    return in_parallel(calls, n_jobs, tick)
 
 
 def and_whole(splits: Sequence[Split], rows: int) -> list[Split]:
     """The splits, and one that holds nothing out: its ranking is made from all the first rows."""
     return [*splits, (np.arange(rows), np.arange(0))]
+
+
+def seeds_of(splits: Sequence[Split], seed: int) -> list[int]:
+    """One for each split; the given one where nothing is held out, whatever the number of folds."""
+    return [seed + k if len(held) else seed for k, (_, held) in enumerate(splits)]
 
 
 def in_parallel(calls: Any, n_jobs: int | None, tick: Callable[[int], object]) -> list[Any]:

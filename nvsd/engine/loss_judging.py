@@ -27,6 +27,7 @@ from nvsd.engine.judging import (
     Structure,
     alone,
     in_parallel,
+    seeds_of,
     size_grid,
     some_rows,
 )
@@ -254,5 +255,6 @@ def rank_aim_in_folds(
     tick: Callable[[int], object] = lambda done: None,
 ) -> list[LossFold]:
     """A fold for every split, ranked without its held-out rows."""
-    calls = [delayed(alone)(LossFold, X, aim, split, seed + k) for k, split in enumerate(splits)]
+    given = zip(splits, seeds_of(splits, seed), strict=True)
+    calls = [delayed(alone)(LossFold, X, aim, *each) for each in given]
     return in_parallel(calls, n_jobs, tick)

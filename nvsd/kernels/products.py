@@ -15,7 +15,7 @@ from nvsd.kernels.blocks import CHUNK, Accumulates, Array
 
 
 class Products(Protocol):
-    """D and L at fixed points; α is (n,), β and the gradient are (d, n)."""
+    """D and L at fixed points, for k functions at once: α is (k, n), β and gradients (k, d, n)."""
 
     def values(self, beta: Array) -> tuple[Array, Any]:
         """Dᵀβ, and what `gradient` needs to know about β."""
@@ -27,6 +27,10 @@ class Products(Protocol):
 
     def slope_norms(self) -> Array:
         """Upper bounds of ‖L_aa‖₂ for the blocks of the d inputs, (d,)."""
+        ...
+
+    def single(self) -> Products:
+        """The same in single precision, if that is faster."""
         ...
 
 
@@ -43,16 +47,14 @@ class AppliedProducts:
 
     def values(self, beta: Array) -> tuple[Array, Array]:
         """Dᵀβ, and β."""
-        f, _ = blocks.evaluate(
-            self._kernel, self._X, self._X, None, beta[:, :, None], gradient=False
-        )
-        return self._factor * f[:, 0], beta
+        along = np.moveaxis(beta, 0, 2)
+        f, _ = blocks.evaluate(self._kernel, self._X, self._X, None, along, gradient=False)
+        return self._factor * f.T, along
 
     def gradient(self, alpha: Array, of_beta: Array | None = None) -> Array:
         """Dα + Lβ, or Dα alone."""
-        beta = None if of_beta is None else of_beta[:, :, None]
-        _, slopes = blocks.evaluate(self._kernel, self._X, self._X, alpha[:, None], beta)
-        return self._factor * slopes[:, :, 0]
+        _, slopes = blocks.evaluate(self._kernel, self._X, self._X, alpha.T, of_beta)
+        return self._factor * np.moveaxis(slopes, 2, 0)
 
     def slope_norms(self) -> Array:
         """The traces, from blocks of a few points each."""
@@ -62,6 +64,10 @@ class AppliedProducts:
             L = blocks.L(self._kernel, self._X[start : start + step])
             traces += L.diagonal().reshape(d, -1).sum(axis=1)
         return self._factor * traces
+
+    def single(self) -> Products:
+        """These: the kernel computes in double precision."""
+        return self
 
 
 class SumProducts:
@@ -84,3 +90,7 @@ class SumProducts:
     def slope_norms(self) -> Array:
         """The sums of the parts' bounds."""
         return np.asarray(np.sum([part.slope_norms() for part in self._parts], axis=0))
+
+    def single(self) -> Products:
+        """Every part in single precision."""
+        return SumProducts([part.single() for part in self._parts])

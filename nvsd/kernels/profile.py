@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from copy import copy
 from typing import ClassVar
 
 import numpy as np
@@ -10,9 +11,10 @@ import numpy as np
 from nvsd.kernels.base import Kernel
 from nvsd.kernels.blocks import Array, Block
 from nvsd.kernels.products import Products, norm_bound
-from nvsd.linalg import product
+from nvsd.linalg import panels, product
 
 COLUMNS = 2**14  # numbers of a slab of `_evaluate`, which should stay in the nearest caches
+SLAB, ROWS = 2**17, 16  # numbers of a slab of `ProfileProducts`, and the fewest points in it
 
 
 class Profile(Kernel):
@@ -94,10 +96,11 @@ class Profile(Kernel):
 
 
 class ProfileProducts:
-    """Products for k = h(t): the geometry and h', h'' are kept, so both take three matrix products.
+    """Products for k = h(t): the geometry and h', h'' are kept, and the rest is matrix products.
 
     With E_i = (q z_i, p) and B_j = (β_j, z_j·β_j), β and z divided by the width, the derivative of
-    t(x_i, x_j) along β_j is E_i·B_j. Both f and its gradient use h'B.
+    t(x_i, x_j) along β_j is E_i·B_j. Both f and its gradient use h'B. The n² numbers of a gradient
+    are made for a few points at a time, which stay in the caches.
     """
 
     def __init__(self, kernel: Profile, X: Array, factor: float) -> None:
@@ -107,25 +110,43 @@ class ProfileProducts:
         _, self._h1, self._h2 = (factor * values for values in kernel.profile(t))
         self._E = np.column_stack([self._q * self._z, np.full(len(X), self._p)])
 
+    def single(self) -> ProfileProducts:
+        """The same in single precision."""
+        other = copy(self)
+        for name in ("_w", "_z", "_h1", "_h2", "_E"):
+            setattr(other, name, getattr(self, name).astype(np.float32))
+        return other
+
     def values(self, beta: Array) -> tuple[Array, tuple[Array, Array]]:
-        """Dᵀβ, and B with h'B."""
-        B = np.empty_like(self._E)
-        np.divide(beta.T, self._w.T, out=B[:, :-1])
-        np.einsum("ja,ja->j", self._z, B[:, :-1], out=B[:, -1])
-        HB = product(self._h1, B)
-        return np.einsum("ia,ia->i", self._E, HB), (B, HB)
+        """Dᵀβ, and B with h'B, (d + 1, k, n)."""
+        (k, d, n), z = beta.shape, self._z
+        B = np.empty((d + 1, k, n), dtype=z.dtype)
+        np.divide(beta.swapaxes(0, 1), self._w[:, None], out=B[:-1])
+        np.einsum("jb,bkj->kj", z, B[:-1], out=B[-1])
+        HB = product(B.reshape(-1, n), self._h1).reshape(B.shape)
+        return np.einsum("ib,bki->ki", self._E, HB), (B, HB)
 
     def gradient(self, alpha: Array, of_beta: tuple[Array, Array] | None = None) -> Array:
         """Dα + Lβ, or Dα alone."""
-        W = self._h1 * alpha
-        if of_beta is not None:
-            W += self._h2 * product(self._E, of_beta[0].T)
-        slopes = self._q * product(W, self._z)
+        (k, n), d, z = alpha.shape, len(self._w), self._z
+        out, one = np.empty((k, d + 1, n), dtype=z.dtype), np.ones_like(z[:, :1])
+        ends = np.column_stack([z, one])
+        functions = max(1, SLAB // (ROWS * n))
+        for first in range(0, k, functions):
+            some = slice(first, first + functions)
+            along = None if of_beta is None else of_beta[0][:, some].reshape(d + 1, -1)
+            for rows in panels(n, max(ROWS, SLAB // (n * len(alpha[some])))):
+                W = self._h1[rows, None] * alpha[some]
+                if along is not None:
+                    W += self._h2[rows, None] * product(self._E[rows], along).reshape(W.shape)
+                found = product(W.reshape(-1, n), ends).reshape(*W.shape[:2], d + 1)
+                out[some, :, rows] = found.transpose(1, 2, 0)
+        slopes = self._q * out[:, :-1]
         if self._p:
-            slopes += self._p * W.sum(axis=1, keepdims=True) * self._z
+            slopes += self._p * z.T * out[:, -1:]
         if of_beta is not None:
-            slopes += self._q * of_beta[1][:, :-1]
-        return slopes.T / self._w
+            slopes += self._q * of_beta[1][:-1].swapaxes(0, 1)
+        return np.asarray(slopes / self._w)
 
     def slope_norms(self) -> Array:
         """From the blocks themselves, one after another."""

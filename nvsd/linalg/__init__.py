@@ -14,7 +14,8 @@ from nvsd.linalg.factors import (
     symmetric_product,
     triangular_inverse,
 )
-from nvsd.linalg.in_pieces import eigen, eigenvalues, pieces
+from nvsd.linalg.in_pieces import eigen, eigenvalues, panels, pieces
+from nvsd.linalg.preconditioned import PreconditionedSystem
 from nvsd.linalg.systems import (
     KEPT_BYTES,
     CholeskySystem,
@@ -31,6 +32,7 @@ __all__ = [
     "LARGEST_THREADED",
     "CholeskySystem",
     "DiagonalSystem",
+    "PreconditionedSystem",
     "ShiftedSystem",
     "check_method",
     "cholesky",
@@ -41,6 +43,7 @@ __all__ = [
     "half_solve",
     "mirror",
     "packed_diagonal",
+    "panels",
     "pieces",
     "pivoted_cholesky",
     "product",

@@ -7,6 +7,7 @@ layout LAPACK wants for its (p, k) argument, so nothing is copied.
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,20 +35,21 @@ STRIP = 256  # rows that are mirrored at a time
 LOWER = np.tri(STRIP, k=-1, dtype=bool)
 
 
-def product(A: Array, B: Array) -> Array:
-    """A B for rows A, by the same BLAS that solves the systems.
+def product(A: NDArray[Any], B: NDArray[Any]) -> NDArray[Any]:
+    """A B for rows A, by the same BLAS that solves the systems; in single precision if A is.
 
     numpy and scipy each have their own BLAS, whose threads wait actively for more work. In a loop
     that calls both in turn they compete for the cores and take twice the time of one thread.
     """
     if not (A.size and B.size):
-        return np.zeros((len(A), B.shape[1]))
+        return np.zeros((len(A), B.shape[1]), dtype=A.dtype)
+    gemm = blas.sgemm if A.dtype == np.float32 else blas.dgemm
     left, transposed = (B.T, 0) if B.flags.c_contiguous else (B, 1)
     if 2.0 * len(A) * B.size <= in_pieces.FLOPS:
-        return np.asarray(blas.dgemm(1.0, left, A.T, trans_a=transposed).T)
-    out = np.empty((len(A), B.shape[1]))
+        return np.asarray(gemm(1.0, left, A.T, trans_a=transposed).T)
+    out = np.empty((len(A), B.shape[1]), dtype=A.dtype)
     for rows in in_pieces.pieces(0, len(A), 2.0 * B.size):
-        out[rows] = blas.dgemm(1.0, left, A[rows].T, trans_a=transposed).T
+        out[rows] = gemm(1.0, left, A[rows].T, trans_a=transposed).T
     return out
 
 

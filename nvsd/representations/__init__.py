@@ -11,6 +11,7 @@ from nvsd.representations.landmark import LandmarkSpace
 from nvsd.representations.maps import DenseMap
 from nvsd.representations.matrix_free import MatrixFreeSpace
 from nvsd.representations.monomial import MonomialSpace
+from nvsd.representations.preconditioned import PreconditionedSpace
 from nvsd.representations.request import Request
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "LandmarkSpace",
     "MatrixFreeSpace",
     "MonomialSpace",
+    "PreconditionedSpace",
     "Problem",
     "Representation",
     "Request",

@@ -27,7 +27,7 @@ from nvsd.linalg import ShiftedSystem
 from nvsd.losses import LossTerm, QuadraticLoss
 from nvsd.penalties import BoundPenalty, block_norms
 from nvsd.representations.flat_end import flat_end
-from nvsd.representations.request import Cost, Request, refuse_common
+from nvsd.representations.request import Cost, Request, less_memory, refuse_common
 from nvsd.representations.returned import Back, Solution
 from nvsd.representations.splitting import Curves, Splitting
 
@@ -109,13 +109,7 @@ class Representation(ABC):
     @classmethod
     def smaller(cls, possible: set[str]) -> str:
         """What to do when there is too little memory for it."""
-        if "monomial" in possible:
-            return "use a smaller degree, landmarks (value_points=...) or fewer inputs"
-        slow = "" if cls.kind == "matrix-free" else "'matrix-free' (slow if there are few inputs), "
-        return (
-            f"use landmarks (value_points=...), {slow}a Polynomial kernel (its cost does not "
-            "grow with n), or fewer samples"
-        )
+        return less_memory(cls.kind, possible)
 
     @staticmethod
     @abstractmethod
@@ -252,6 +246,10 @@ class Problem(ABC):
         """C of `s1_roughly`, which gave Z for Zθ, with smaller errors."""
         return C
 
+    def near(self, C: Array, Z: Array) -> Problem:
+        """The same, where it helps with S1 that starts from solutions C with derivatives Z."""
+        return self
+
     @abstractmethod
     def ridge(self) -> tuple[Array, Array]:
         """C and Zθ at τ = 0."""
@@ -259,6 +257,10 @@ class Problem(ABC):
     def flat(self) -> tuple[Array, Array, Array]:
         """C, Zθ and the multiplier u of least norm at the minimum subject to Zθ = 0."""
         return flat_end(self)
+
+    def flat_is_known(self, Z: Array) -> bool:
+        """Whether `flat`, which gave Z, found that minimum."""
+        return True
 
     def ridge_multiplier(self) -> Array:
         """The dual point at τ = 0."""

@@ -72,20 +72,17 @@ class MatrixFreeSpace(DerivativeSpace):
 
     def curve(self, U: Array) -> Array:
         """Hu for each row u."""
-        out = np.empty_like(U)
-        for row, u in zip(out, U, strict=True):
-            f, of_u = self._products.values(u.reshape(self.shape))
-            alpha = -cholesky_solve(self.P, f[None])[0]
-            row[:] = self._products.gradient(alpha, of_u).ravel()
-        return out / (2.0 * self.nu * self.n)
+        f, of_u = self._products.values(U.reshape(-1, *self.shape))
+        slopes = self._products.gradient(-cholesky_solve(self.P, f), of_u)
+        return slopes.reshape(U.shape) / (2.0 * self.nu * self.n)
 
     def slopes(self, alpha: Array) -> Array:
         """Dα for each row α."""
-        return np.array([self._products.gradient(row).ravel() for row in alpha])
+        return self._products.gradient(alpha).reshape(len(alpha), -1)
 
     def values(self, beta: Array) -> Array:
         """Dᵀβ for each row β."""
-        return np.array([self._products.values(row.reshape(self.shape))[0] for row in beta])
+        return self._products.values(beta.reshape(-1, *self.shape))[0]
 
     def full_row_rank(self) -> bool:
         """True: assumed with many inputs; if it is wrong, τ_max is only an upper bound."""

@@ -99,7 +99,8 @@ class SampleQuadratic:
     def times(self, theta: Array) -> Array:
         """Aθ for each row θ."""
         scale = 2.0 * self.nu
-        return scale * theta + product((scale / self.shift) * product(theta, self.Phi.T), self.Phi)
+        inner = (scale / self.shift) * product(theta, self.Phi.T)
+        return np.asarray(scale * theta + product(inner, self.Phi))
 
     def _matched(self, R: Array) -> tuple[Array, Array]:
         """The best a for each row r, and r − Φᵀa."""

@@ -123,3 +123,15 @@ def refuse_blocks(cls: Able, request: Request) -> str | None:
     if not request.nu:
         return f"representation {cls.kind!r} needs nu > 0, not {request.nu:g}; give nu > 0."
     return None
+
+
+def less_memory(kind: str, possible: set[str]) -> str:
+    """What to do when there is too little memory for a kind of representation."""
+    if "monomial" in possible:
+        return "use a smaller degree, landmarks (value_points=...) or fewer inputs"
+    others = "'preconditioned', 'matrix-free' (slow if there are few inputs), "
+    exact = "" if kind in ("matrix-free", "preconditioned") else others
+    return (
+        f"use landmarks (value_points=...), {exact}a Polynomial kernel (its cost does not "
+        "grow with n), or fewer samples"
+    )

@@ -146,7 +146,8 @@ class ADMM(Solver):
         return np.asarray(2.0 * state.tau * self.penalty.ridge)
 
     def _s1(self, state: State, v: Array) -> tuple[Array, Array]:
-        s1 = self.problem.s1_roughly if self.rough else self.problem.s1
+        problem = self.problem.near(state.C, state.z) if state.history.count else self.problem
+        s1 = problem.s1_roughly if self.rough else problem.s1
         if not self.in_s1:
             return s1(v, state.kappa)
         # Completing the square: κ' = κ + 2τc and v' = κv/κ'.

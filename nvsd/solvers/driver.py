@@ -127,7 +127,8 @@ def tighten(solver: Solver) -> FlatPoint:
         n_flat = int(np.argmin(np.append(proven, False)))
         if n_flat:
             last = slice(n_flat - 1, n_flat)
-            flat = replace(flat, u=points.u[last], tau_max=float(points.tau[last][0]))
+            tau_max = float(points.tau[last][0])
+            flat = replace(flat, u=points.u[last], tau_max=tau_max, top=tau_max)
         if n_flat < len(ladder):
             break
     return flat

@@ -24,9 +24,12 @@ class FlatPoint:
     multiplier : array
         The u of least norm, with which θ = θ(u).
     tau_max : float
-        θ is optimal for every τ ≥ tau_max.
+        θ is optimal for every τ ≥ tau_max; inf if there is none, or if it is not known.
     phi : array
         What S2 gives there: no derivatives, but f at the samples where S2 takes the loss.
+    top : float
+        Where an automatic grid starts: τ_max, or if that is not known, a τ at which all derivatives
+        are small.
     """
 
     C: Array
@@ -34,6 +37,7 @@ class FlatPoint:
     multiplier: Array
     tau_max: float
     phi: Array
+    top: float = np.inf
 
 
 def flat_point(problem: Problem, penalty: BoundPenalty) -> FlatPoint:
@@ -44,5 +48,7 @@ def flat_point(problem: Problem, penalty: BoundPenalty) -> FlatPoint:
     C, z, u = problem.flat()
     tau_max = float(penalty.gauge(block_norms(problem.inputs(u)))[0])
     phi = z.copy()
+    if not problem.flat_is_known(z):
+        return FlatPoint(C, u, u, np.inf, phi, tau_max)
     problem.inputs(phi)[...] = 0.0
-    return FlatPoint(C, u, u, tau_max, phi)
+    return FlatPoint(C, u, u, tau_max, phi, tau_max)

@@ -314,14 +314,19 @@ def test_G_product_agrees_with_the_dense_product(kernel):
 @every_kernel
 def test_products_agree_with_the_blocks(kernel):
     X, factor = points(6), 0.7
-    alpha, beta = (each[..., 0] for each in coefficients(6, k=1))
+    alpha, beta = (np.moveaxis(each, -1, 0) for each in coefficients(6, k=3))
     D, L = factor * kernel.D(X), factor * kernel.L(X)
-    products = kernel.products(X, factor)
+    products, flat = kernel.products(X, factor), beta.reshape(3, -1)
     values, known = products.values(beta)
-    assert_close(values, D.T @ beta.ravel())
-    assert_close(products.gradient(alpha), (D @ alpha).reshape(beta.shape))
-    both = (D @ alpha + L @ beta.ravel()).reshape(beta.shape)
+    assert_close(values, flat @ D)
+    assert_close(products.gradient(alpha), (alpha @ D.T).reshape(beta.shape))
+    both = (alpha @ D.T + flat @ L).reshape(beta.shape)
     assert_close(products.gradient(alpha, known), both)
+    rough = products.single()
+    single, known = rough.values(beta.astype(np.float32))
+    atol = 1e-5 * (np.abs(D).max() + np.abs(L).max()) * 6 * D.shape[0]
+    np.testing.assert_allclose(single, values, atol=atol)
+    np.testing.assert_allclose(rough.gradient(alpha.astype(np.float32), known), both, atol=atol)
     for a, bound in enumerate(products.slope_norms()):
         block = L[6 * a : 6 * (a + 1), 6 * a : 6 * (a + 1)]
         norm = np.linalg.norm(block, 2)

@@ -28,7 +28,7 @@ from nvsd.losses import (
     Squared,
 )
 from nvsd.penalties import ElasticNet, GroupLasso, Lasso, Penalty, block_norms
-from nvsd.representations import MatrixFreeSpace
+from nvsd.representations import MatrixFreeSpace, PreconditionedSpace
 from nvsd.representations.base import kinds
 from nvsd.ridge.dense import fit_ridge, ridge_norms
 from nvsd.ridge.nystrom import fit_nystrom
@@ -187,6 +187,7 @@ KINDS: dict[str, tuple[Kernel, dict[str, Any]]] = {
     "derivative": (Gaussian(1.5), {}),
     "factor": (Gaussian(1.5), {}),
     "matrix-free": (Gaussian(1.5), {}),
+    "preconditioned": (Gaussian(1.5), {}),
     "monomial": (Polynomial(3), {}),
     "landmarks": (Gaussian(1.5), {"value_points": 5, "derivative_points": 6}),
 }
@@ -303,4 +304,4 @@ def test_a_loss_that_is_not_quadratic_is_refused_by_name_or_solved() -> None:
         else:
             path = nvsd.nvsd_path(X, y, n_taus=3, **given)
             assert (path.gap <= 1e-6 * path.attrs["scale"]).all()
-    assert refused == {MatrixFreeSpace.kind, "landmarks"}
+    assert refused == {MatrixFreeSpace.kind, PreconditionedSpace.kind, "landmarks"}

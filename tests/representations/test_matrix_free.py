@@ -58,13 +58,18 @@ def test_products_are_those_of_the_dense_blocks(kernel, rng) -> None:
     X, _ = data()
     X[3] = X[1]
     _, D, L = kernel.blocks(X)
-    alpha, beta = rng.standard_normal(12), rng.standard_normal((3, 12))
-    free = kernel.products(X)
+    alpha, beta = rng.standard_normal((5, 12)), rng.standard_normal((5, 3, 12))
+    flat, free = beta.reshape(5, -1), kernel.products(X)
     values, known = free.values(beta)
-    np.testing.assert_allclose(values, D.T @ beta.ravel(), rtol=1e-10, atol=1e-9)
-    expected = D @ alpha + L @ beta.ravel()
-    np.testing.assert_allclose(free.gradient(alpha, known).ravel(), expected, 1e-10, 1e-8)
-    np.testing.assert_allclose(free.gradient(alpha).ravel(), D @ alpha, rtol=1e-10, atol=1e-8)
+    np.testing.assert_allclose(values, flat @ D, rtol=1e-10, atol=1e-9)
+    slopes, both = alpha @ D.T, alpha @ D.T + flat @ L
+    np.testing.assert_allclose(free.gradient(alpha, known).reshape(5, -1), both, 1e-10, 1e-8)
+    np.testing.assert_allclose(free.gradient(alpha).reshape(5, -1), slopes, rtol=1e-10, atol=1e-8)
+    rough = free.single()
+    values, known = rough.values(beta.astype(np.float32))
+    np.testing.assert_allclose(values, flat @ D, atol=1e-5 * np.abs(flat @ D).max())
+    found = rough.gradient(alpha.astype(np.float32), known).reshape(5, -1)
+    np.testing.assert_allclose(found, both, atol=1e-5 * np.abs(both).max())
     asked = request(X, kernel, 1e-2)
     dense, matrix_free = DerivativeSpace(asked), MatrixFreeSpace(asked)
     U = rng.standard_normal((2, 36))
@@ -218,6 +223,9 @@ def test_many_inputs_take_this_route_by_themselves_and_little_memory(caplog) -> 
     ("n", "d", "kernel", "kind"),
     [
         (30, 18, Gaussian(4.0), "derivative"),
+        (500, 18, Gaussian(4.0), "derivative"),
+        (1000, 18, Gaussian(4.0), "preconditioned"),
+        (2000, 18, Gaussian(4.0), "preconditioned"),
         (200, 1000, Gaussian(30.0), "matrix-free"),
         (200, 1000, Polynomial(3), "matrix-free"),
         (200, 1000, Polynomial(1), "monomial"),

@@ -21,11 +21,12 @@ from reliability_record import Record, recorder
 import nvsd
 from nvsd import ConvergenceWarning, solved
 from nvsd.kernels import Gaussian, Kernel, Polynomial
-from nvsd.linalg import CholeskySystem, DiagonalSystem
+from nvsd.linalg import CholeskySystem, DiagonalSystem, PreconditionedSystem
 from nvsd.penalties import BoundPenalty, ElasticNet, GroupLasso, Lasso, Penalty
 from nvsd.representations.derivative import DerivativeProblem
 from nvsd.representations.feature_space import FeatureProblem
 from nvsd.representations.matrix_free import ConjugateGradients
+from nvsd.representations.preconditioned import PreconditionedProblem
 from nvsd.solvers import ADMM, DualGradient, FlatPoint, is_certified
 from nvsd.solvers.anderson import Anderson
 from nvsd.solvers.base import State
@@ -38,7 +39,10 @@ KERNELS: dict[str, Kernel] = {
     "monomial": Polynomial(3),
     "factor": Gaussian(1.5),
     "matrix-free": Gaussian(1.5),
+    "preconditioned": Gaussian(1.5),
 }
+ROUGH_SYSTEMS = (CholeskySystem, PreconditionedSystem)
+ROUGH_PROBLEMS = (DerivativeProblem, PreconditionedProblem)
 ROUNDING = 1e-11  # of |y|²/n
 
 Mutation = Callable[[pytest.MonkeyPatch], None]
@@ -90,18 +94,20 @@ def noise(array: np.ndarray, size: float) -> np.ndarray:
 
 
 def systems(name: str, how: Callable[..., Mutation], change: Callable) -> Mutation:
-    kinds = (DiagonalSystem, CholeskySystem, ConjugateGradients)
-    roughly = how(CholeskySystem, f"{name}_roughly", change)
+    kinds = (DiagonalSystem, CholeskySystem, ConjugateGradients, PreconditionedSystem)
+    roughly = both(*(how(kind, f"{name}_roughly", change) for kind in ROUGH_SYSTEMS))
     return both(roughly, *(how(kind, name, change) for kind in kinds))
 
 
 def problems(name: str, how: Callable[..., Mutation], change: Callable) -> Mutation:
-    return both(*(how(kind, name, change) for kind in (DerivativeProblem, FeatureProblem)))
+    kinds = (DerivativeProblem, FeatureProblem, PreconditionedProblem)
+    return both(*(how(kind, name, change) for kind in kinds if name in vars(kind)))
 
 
 def first_steps(how: Callable[..., Mutation], change: Callable) -> Mutation:
     """Change S1, and where it is another, the rough one too."""
-    return both(problems("s1", how, change), how(DerivativeProblem, "s1_roughly", change))
+    rough = both(*(how(kind, "s1_roughly", change) for kind in ROUGH_PROBLEMS))
+    return both(problems("s1", how, change), rough)
 
 
 def stop_at_once(patch: pytest.MonkeyPatch) -> None:
