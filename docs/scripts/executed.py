@@ -33,6 +33,7 @@ from nvsd.cli import main
 from nvsd.datasets import make_e3
 
 BLOCK = re.compile(r"^```(python|sh)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LONG = 90  # characters of a line that fit beside the menus
 MANY, FEWER = "1_000_000", "10_000"
 
 
@@ -111,6 +112,12 @@ class Session:
                     raise RuntimeError(f"{self.name}: exit code {code} of {line}")
 
 
+def _is_prose(text: str) -> bool:
+    """Whether a line is a long sentence, as an error is: it may break, unlike a row of a table."""
+    lines = text.splitlines()
+    return max(map(len, lines)) > LONG and not any(re.search(r"\S {2,}\S", e) for e in lines)
+
+
 def _figures() -> list[tuple[bytes, str]]:
     """The open figures, which are closed."""
     found = []
@@ -155,7 +162,8 @@ def with_outputs(page: str, name: str, images: Path, address: str) -> str:
             parts.append(page[start : block.end])
             start = block.end
             if output.text.strip():
-                parts.append(f"\n\n```{{code-block}} text\n:class: output\n\n{output.text}```\n")
+                kind = "output prose" if _is_prose(output.text) else "output"
+                parts.append(f"\n\n```{{code-block}} text\n:class: {kind}\n\n{output.text}```\n")
             for image, text in output.figures:
                 file = f"{name.replace('/', '-')}-{len(parts)}.png"
                 images.mkdir(parents=True, exist_ok=True)

@@ -28,14 +28,20 @@ FEW_LEVELS = 10  # text with more levels, and fewer than two rows for each, is n
 MOST_NAMED = 20  # columns that one message names
 DECIMAL_COMMA = re.compile(r"\s*[-+]?\d+,\d+\s*")
 DATE_TEXT = re.compile(r"\d{4}-\d{2}-\d{2}([T ]|$)")
+SIGNED_NUMBER = re.compile(r"[^\w\s]?\s?-?\d[\d.,' ]*\s?[^\w\s]?")  # $1,200 or 12%
+NO_NUMBER = re.compile(r"has \d+ (missing|infinite) value")
 DATES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64, pd.Period)
 DATE_ADVICE = "give dates as numbers, such as days since a first day"
 DECIMAL_ADVICE = (
     "if its decimal points are commas, give --decimal , or in Python read_csv decimal=','"
 )
-CODE_ADVICE = "code categories as numbers, or use nvsd.select, which takes them"
+TEXT_ADVICE = "leave columns of free text out"
+SIGNS_ADVICE = "write numbers without currency signs, percent signs and thousands separators"
+CODE_ADVICE = "code categories as numbers, or use nvsd.select with a table in memory"
 DROP_OR_IMPUTE = "give missing='drop' or missing='impute'"
-NUMBERS_ONLY = "fill or drop missing values, or use nvsd.select with missing='impute'"
+NUMBERS_ONLY = (
+    "fill or drop missing values, or use nvsd.select with a table in memory and missing='impute'"
+)
 
 
 class Fault(NamedTuple):
@@ -170,7 +176,7 @@ def sentence(name: str, found: Sequence[Fault], also: str = "") -> str:
     advice = "; ".join(dict.fromkeys(each.advice for each in found))
     if found[0].of_y:
         return f"{what}; {advice}{also}."
-    numbers_only = all(each.what.startswith("has ") for each in found)
+    numbers_only = all(NO_NUMBER.match(each.what) for each in found)
     why = "holds NaN or infinite values" if numbers_only else "cannot be used as it is"
     return f"{name} {why}: {what}; {advice}{also}."
 
@@ -248,7 +254,9 @@ def _of_levels(name: str, cells: NDArray[Any], absent: NDArray[np.bool_], most: 
         return _faulty(name, absent, what, "rename levels that read the same")
     if len(levels) > min(MOST_LEVELS, most):
         what = f"holds {len(levels)} different texts in {count(len(here), 'row')}"
-        return _faulty(name, absent, what, "leave columns of free text out")
+        what += f", such as {quoted(levels[0], 30)}"
+        signs = all(map(SIGNED_NUMBER.fullmatch, levels))
+        return _faulty(name, absent, what, SIGNS_ADVICE if signs else TEXT_ADVICE)
     return _coded(name, cells, absent, tuple(levels), CATEGORY)
 
 

@@ -67,7 +67,9 @@ def _real(values: ArrayLike, name: str) -> Array:
     except (TypeError, ValueError) as error:
         if hasattr(values, "isna") and np.any(values.isna()):
             raise ValueError(f"{name} holds NaN or infinite values; give finite numbers.") from None
-        raise ValueError(f"{name} holds something other than numbers; give numbers.") from error
+        classes = ", or a classifier if y is a class" if name == "y" else ""
+        what = f"{name} holds something other than numbers; give numbers{classes}."
+        raise ValueError(what) from error
 
 
 def check_points(X: ArrayLike, name: str = "X") -> Array:

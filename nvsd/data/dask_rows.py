@@ -34,7 +34,7 @@ class DaskRows(Rows):
         if isinstance(X, xr.DataArray):
             X = X.data
         if hasattr(X, "to_dask_array"):
-            X = X.to_dask_array(lengths=True)
+            X = X.to_dask_array()  # lengths=True fails where Dask joins blocks of a Parquet file
         if X.ndim != 2:
             raise ValueError(f"X has {X.ndim} dimensions; give two, rows of samples by inputs.")
         if np.isnan(X.shape[0]):
@@ -52,7 +52,7 @@ class DaskRows(Rows):
             self._y = None
             return
         if hasattr(y, "to_dask_array"):
-            y = y.to_dask_array(lengths=True)
+            y = y.to_dask_array()
         y = da.asarray(y)  # type: ignore[no-untyped-call]
         if np.isnan(y.shape[0]):
             y = y.copy()

@@ -49,7 +49,8 @@ def name_of(*targets: Any) -> str:
     """The name of y, if it is a column with a name."""
     for target in targets:
         name = getattr(target, "name", None)
-        if isinstance(name, str) and name.strip():
+        key = hasattr(target, "chunksize")  # a Dask array has the name of a task
+        if isinstance(name, str) and name.strip() and not key:
             return name
     return "y"
 

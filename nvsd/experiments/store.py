@@ -18,7 +18,7 @@ from xarray.backends import H5NetCDFStore
 from nvsd.datasets import SUPPORT
 from nvsd.experiments.methods import METHODS
 from nvsd.experiments.protocol import EXPERIMENTS
-from nvsd.files import write_bytes, write_text
+from nvsd.files import in_this_process, write_bytes, write_text
 from nvsd.results.runs import REPLICATION
 from nvsd.results.schema import text
 
@@ -205,9 +205,10 @@ def _content(dataset: xr.Dataset, encoding: dict[str, Any]) -> bytes:
     to_netcdf writes the oldest HDF5 format, whose own records take ten times the space of the data.
     """
     content = BytesIO()
-    store = H5NetCDFStore.open(content, "w", driver_kwds={"libver": ("v110", "v110")})
-    with store:
-        dataset.dump_to_store(store, encoding=encoding)
+    with in_this_process():
+        store = H5NetCDFStore.open(content, "w", driver_kwds={"libver": ("v110", "v110")})
+        with store:
+            dataset.dump_to_store(store, encoding=encoding)
     return content.getvalue()
 
 

@@ -16,12 +16,19 @@ from nvsd.files.tables import (
     refuse_unknown,
     training_table,
 )
-from nvsd.files.writing import check_output, write_bytes, write_figure, write_text
+from nvsd.files.writing import (
+    check_output,
+    in_this_process,
+    write_bytes,
+    write_figure,
+    write_text,
+)
 
 __all__ = [
     "Table",
     "check_output",
     "holds_selection",
+    "in_this_process",
     "input_table",
     "read_groups",
     "read_path",

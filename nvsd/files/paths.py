@@ -15,7 +15,7 @@ import xarray as xr
 
 from nvsd import machine
 from nvsd.files._words import existing_file, file_name, listed, quoted
-from nvsd.files.writing import write_bytes
+from nvsd.files.writing import in_this_process, write_bytes
 from nvsd.machine import digest
 from nvsd.results.schema import NEEDED, PATH, SELECTION, kernel_of
 from nvsd.results.selections import is_selection
@@ -35,7 +35,8 @@ def write_dataset(path: Any, dataset: xr.Dataset | xr.DataTree) -> None:
     marked = dataset.copy()
     marked.attrs["checksum"] = " ".join(checksum(dataset))
     # HDF5 crashes the process when the disk is full. From memory, writing raises an error instead.
-    content: Any = marked.to_netcdf(engine="h5netcdf")
+    with in_this_process():
+        content: Any = marked.to_netcdf(engine="h5netcdf")
     write_bytes(path, bytes(content))
 
 

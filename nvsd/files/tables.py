@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from nvsd.data.cells import Cells, faults_of, read_cells, sentence
+from nvsd.data.cells import Cells, Fault, faults_of, read_cells, sentence
 from nvsd.data.columns import check_missing
 from nvsd.files._columns import are_labels, label_codes
 from nvsd.files._words import count, existing_file, file_name, how_to_drop, listed, quoted
@@ -22,6 +22,7 @@ Array = NDArray[np.float64]
 
 PARQUET = (".parquet", ".pq")
 UNNAMED = "unnamed column "
+NO_TARGET = "take rows without a target out, or give --missing drop, as only inputs are imputed"
 OLD_WORDS = {"refuse": "error", "drop-rows": "drop"}  # of earlier versions
 
 
@@ -161,17 +162,10 @@ def training_table(
     inputs = [name for name in frame.columns if name != target and name not in dropped]
     if not inputs:
         raise ValueError(f"the target {quoted(target)} is the only column; give inputs too.")
-    # A saved row index has no name; it must not become an input unnoticed.
-    unnamed = [name for name in inputs if name.startswith(UNNAMED)]
-    if unnamed:
-        number = unnamed[0].removeprefix(UNNAMED)
-        raise ValueError(
-            f"column {number} of the table has no name; give it one, or {how_to_drop(unnamed)}."
-        )
     labelled = are_labels(frame[target]) if labels is None else labels
     codes, classes = label_codes(frame[target]) if labelled else (frame[target], None)
     y = pd.DataFrame({target: codes}, index=frame.index)
-    kept = _kept(frame[inputs], y, missing, categories)
+    kept = _kept(frame[inputs], y, missing, categories, constant)
     n_dropped = len(frame) - len(kept)
     if len(kept) < 2:
         raise ValueError(f"the table has {count(len(kept), 'complete row')}; give at least 2.")
@@ -202,7 +196,7 @@ def refuse_absent(frame: Any, features: Sequence[str]) -> None:
         )
 
 
-def _kept(inputs: Any, target: Any, missing: str, categories: bool) -> Any:
+def _kept(inputs: Any, target: Any, missing: str, categories: bool, constant: bool = True) -> Any:
     """Inputs and target side by side, without missing values unless they are imputed.
 
     Numbers are float64; the index is the row number, from 1.
@@ -213,9 +207,13 @@ def _kept(inputs: Any, target: Any, missing: str, categories: bool) -> Any:
     how += " or --missing impute" if categories and target is not None else ""
     code = None if categories else "code text as numbers"
     found = faults_of(cells, how if missing == "error" else None, code, 1)
-    names = list(dict.fromkeys(fault.column for fault in found)) if target is not None else []
-    also = f", or {how_to_drop(names)}" if names else ""
-    found += faults_of(own, None if missing == "drop" else how, "give numbers", 1)
+    also = ""
+    if target is not None:
+        found = _faults_of_inputs(cells, found, how, constant)
+        names = _not_only_missing(found, how)
+        also = f", or {how_to_drop(names)}" if names else ""
+        how = how if missing == "error" else NO_TARGET
+        found += faults_of(own, None if missing == "drop" else how, "give numbers", 1)
     if found:
         raise ValueError(sentence("the table", found, also))
     both = inputs if target is None else inputs.assign(**{own[0].name: target.iloc[:, 0]})
@@ -223,6 +221,32 @@ def _kept(inputs: Any, target: Any, missing: str, categories: bool) -> Any:
     table = pd.DataFrame(columns, index=pd.RangeIndex(1, len(inputs) + 1))
     absent = np.array([np.isnan(each.values) for each in (*cells, *own)]).any(axis=0)
     return table[~absent] if missing == "drop" else table
+
+
+def _faults_of_inputs(
+    cells: list[Cells], found: list[Fault], how: str, constant: bool
+) -> list[Fault]:
+    """The faults, and those that would be told of only after these are mended."""
+    # A saved row index has no name; it must not become an input unnoticed.
+    unnamed = [
+        Fault(each.name, "has no name in the header", "give every column a name")
+        for each in cells
+        if each.name.startswith(UNNAMED)
+    ]
+    if constant or not (unnamed or found):
+        return [*unnamed, *found]  # alone, columns that never vary have a message of their own
+    same = [
+        Fault(each.name, "is the same in every row", "nothing can be learnt from what never varies")
+        for each in cells
+        if not each.fault and np.ptp(each.values) == 0
+    ]
+    return [*unnamed, *found, *same]
+
+
+def _not_only_missing(found: list[Fault], how: str) -> list[str]:
+    """The columns to leave out: if some have other faults than missing values, only those."""
+    worse = [fault.column for fault in found if fault.advice != how]
+    return list(dict.fromkeys(worse or [fault.column for fault in found]))
 
 
 def _column(column: Any, cells: Cells) -> Any:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,12 @@ def write_bytes(path: Any, content: bytes) -> None:
     """
     # For a symbolic link, the file that it points to is replaced, not the link.
     write_whole(Path(os.path.realpath(check_output(path))), content)
+
+
+def in_this_process() -> Any:
+    """Keep xarray from asking a Dask cluster for a lock on bytes that only this process has."""
+    dask = sys.modules.get("dask")
+    return nullcontext() if dask is None else dask.config.set(scheduler="synchronous")
 
 
 def write_text(path: Any, text: str) -> None:

@@ -49,7 +49,7 @@ def assign_groups(groups: Any, names: list[str]) -> list[str]:
             owners.setdefault(member if place is None else names[place], []).append(group)
     known = set(names)
     unknown = [feature for feature in owners if feature not in known]
-    refuse(unknown, f"name features as X does, {_listing(names)}; the groups also name")
+    refuse(unknown, f"name features as X does, {_listing(names)}; the groups also name", names)
     shared = [feature for feature, of in owners.items() if len(of) > 1]
     refuse(shared, "each feature must be in one group only, but the groups overlap in")
     alone = [name for name in names if not owners[name] and name in groups]
@@ -120,10 +120,21 @@ def listed(values: Any, what: str) -> list[Any]:
     return result
 
 
-def refuse(items: Sequence[object], reason: str) -> None:
-    """Raise with the items, if there are any."""
+def refuse(items: Sequence[object], reason: str, names: Sequence[str] = ()) -> None:
+    """Raise with the items, if there are any; `names` are what they should have been among."""
     if items:
-        raise ValueError(f"{reason} {_listing(items)}.")
+        raise ValueError(f"{reason} {_listing(items)}{_lost(items, names)}.")
+
+
+def _lost(items: Sequence[object], names: Sequence[str]) -> str:
+    """What to do if a step of a Pipeline has taken the names away, or changed them."""
+    if not all(isinstance(item, str) for item in items):
+        return ""
+    if len(names) and list(names) == [f"x{a}" for a in range(len(names))]:
+        return "; a step that drops names keeps them after set_output(transform='pandas')"
+    if any(name.endswith(f"__{item}") for name in names for item in items):
+        return "; give the ColumnTransformer verbose_feature_names_out=False to keep names"
+    return ""
 
 
 def _of_features(groups: Any) -> bool:

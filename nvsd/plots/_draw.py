@@ -141,6 +141,7 @@ def tau_axis(ax: Axes, taus: Array) -> None:
     positive = taus[taus > 0]
     if len(positive) == len(taus):
         ax.set_xscale("log")
+        _log_labels(ax, float(positive.max() / positive.min()))
     elif len(positive):
         ax.set_xscale("symlog", linthresh=float(positive.min()), linscale=0.3)
     if len(taus) > 1:
@@ -148,6 +149,16 @@ def tau_axis(ax: Axes, taus: Array) -> None:
     else:
         ax.xaxis.set_inverted(True)
     ax.set_xlabel("penalty weight τ   (left: strong, few inputs;  right: weak, many)", fontsize=9.5)
+
+
+def _log_labels(ax: Axes, ratio: float) -> None:
+    """Labels at 1, 2 and 5 of a decade or two; matplotlib's own overlap there."""
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
+    if 5 <= ratio <= 200:
+        ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        ax.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        ax.xaxis.set_minor_formatter(NullFormatter())
 
 
 def every_few(n: int, most: int) -> range:

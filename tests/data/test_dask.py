@@ -14,11 +14,13 @@ from threading import Event, Thread
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from experiment_problems import records
 from joblib import parallel_config
 
 import nvsd
+from nvsd.data.names import name_of
 from nvsd.data.sources import rows_of
 from nvsd.data.sums import Moments
 from nvsd.datasets import make_e2
@@ -76,9 +78,14 @@ class Frame:
     def __dask_graph__(self):
         return self.array.__dask_graph__()
 
-    def to_dask_array(self, lengths: bool):
-        assert lengths
+    def to_dask_array(self):
         return self.array
+
+
+def test_a_name_that_dask_made_is_not_that_of_y(data) -> None:
+    y = data[1]
+    assert name_of(da.from_array(y, chunks=300)) == "y"
+    assert name_of(pd.Series(y, name="wear")) == "wear"
 
 
 def test_the_columns_of_a_frame_name_the_inputs(data) -> None:
@@ -164,6 +171,29 @@ def test_the_path_is_that_of_numpy_within_the_gaps(client, data) -> None:
         assert (abs(path.objective - expected.objective) <= gaps).all()
         np.testing.assert_allclose(path.nvsd.predict(X[:5]), expected.nvsd.predict(X[:5]), 1e-6)
         assert set(path.dims) == {"tau", "feature", "component"}
+
+
+def test_columns_of_parquet_files_line_up(client, data, tmp_path) -> None:
+    """Dask reads several files as one block if it takes few of their columns."""
+    pytest.importorskip("pyarrow")
+    frames = pytest.importorskip("dask.dataframe")
+    X, y = data
+    names = list("abcde")
+    table = pd.DataFrame(X, columns=names).assign(y=y, **{f"other {k}": "text" for k in range(20)})
+    for k in range(6):
+        table[150 * k : 150 * (k + 1)].to_parquet(tmp_path / f"{k}.parquet")
+    frame = frames.read_parquet(tmp_path / "*.parquet")
+    path = solve(frame[names], frame["y"])
+    assert path.feature.values.tolist() == names
+    np.testing.assert_allclose(path.objective, solve(X, y).objective, rtol=1e-9)
+
+
+def test_a_process_that_is_connected_to_a_cluster_saves(client, data, tmp_path) -> None:
+    X, y = data
+    selection = nvsd.select(X[:60], y[:60], cv=2)
+    selection.save(tmp_path / "selection.nc")
+    again = nvsd.load_selection(tmp_path / "selection.nc")
+    np.testing.assert_array_equal(again.predict(X), selection.predict(X))
 
 
 def test_a_worker_that_dies_changes_nothing(client, data, tmp_path) -> None:

@@ -135,6 +135,49 @@ def test_unusable_columns_are_named(tmp_path: Path, text: str, words: list[str])
     assert all(word in sentence for word in words), sentence
 
 
+AWKWARD = """,id,when,k,a,gap,y
+0,P1,2024-01-02,7,1,1,3
+1,P2,2024-02-03,7,2,,4
+2,P3,2024-01-04,7,9,4,1
+"""
+
+
+def test_one_sentence_names_all_columns_to_mend(tmp_path: Path) -> None:
+    """Otherwise a table with several faults is refused as often."""
+    rows = "".join(f"{i},P{i},2024-01-02,7,{i * i},{i},{i}\n" for i in range(3, 20))
+    frame = read_table(table(tmp_path, AWKWARD + rows))
+    for missing in ("error", "drop"):
+        said = refusal(training_table, frame, "y", missing=missing, categories=True)
+        named = ["unnamed column 1", "such as 'P1'", "'when' holds dates"]
+        assert all(word in said for word in [*named, "'k' is the same in every row"]), said
+        assert "'a'" not in said
+        # What can be filled is not among the columns to leave out.
+        assert "--drop 'unnamed column 1' --drop id --drop when --drop k." in said
+        assert ("'gap'" in said) == (missing == "error")
+    mended = frame.drop(columns=["unnamed column 1", "id", "when", "k"])
+    X, _, _ = training_table(mended, "y", missing="impute", categories=True)
+    assert list(X.columns) == ["a", "gap"]
+    held_out = frame.drop(columns=["unnamed column 1", "id"])
+    assert "'k'" not in refusal(training_table, held_out, "y", constant=True, missing="drop")
+
+
+def test_a_missing_target_is_not_to_be_imputed(tmp_path: Path) -> None:
+    frame = read_table(table(tmp_path, "a,y\n1,3\n2,\n3,4\n"))
+    said = refusal(training_table, frame, "y", missing="impute", categories=True)
+    assert "'y' has 1 missing value (row 2)" in said
+    assert "only inputs are imputed" in said
+    assert "--missing impute" not in said
+
+
+def test_numbers_with_signs_are_told_from_free_text(tmp_path: Path) -> None:
+    rows = "".join(f'"${i},000",{i}\n' for i in range(1, 30))
+    said = refusal(
+        training_table, read_table(table(tmp_path, "a,y\n" + rows)), "y", categories=True
+    )
+    assert "such as '$1,000'" in said
+    assert "without currency signs" in said
+
+
 def test_what_the_sentences_advise_helps(tmp_path: Path) -> None:
     text = "id,a,k,when,y\n1,1,5,May,3\n2,,5,June,4\n3,7,5,July,4\n4,8,5,,9\n"
     frame = read_table(table(tmp_path, text))

@@ -150,6 +150,16 @@ def test_output_follows_its_block(tmp_path: Path) -> None:
     assert made.rstrip().splitlines()[-2].startswith("nvsd ")
 
 
+def test_a_long_sentence_may_break_and_a_table_may_not(tmp_path: Path) -> None:
+    for code, kind in (
+        ("print('an error ' * 20)", "output prose"),
+        ("print('a  b ' * 30)", "output"),
+        ("print('short')", "output"),
+    ):
+        made = with_outputs(f"# Title\n\n```python\n{code}\n```\n", "page", tmp_path, "")
+        assert f":class: {kind}\n" in made
+
+
 def test_the_whole_size_on_request(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NVSD_DOCS_FULL", "1")
     session = Session("page")

@@ -126,6 +126,11 @@ BAD: dict[str, tuple[Callable[[], object], str]] = {
     "taken": (lambda: SparseGroupLasso({"x0": [1]}).bind(3), "other groups are called 'x0'"),
     "unknown name": (lambda: GroupLasso({"a": ["age", "agee"]}).bind(["age"]), "name 'agee'"),
     "unknown index": (lambda: GroupLasso({"a": [0, -1, 7]}).bind(1), "name -1, 7"),
+    "names lost": (lambda: GroupLasso({"a": ["age"]}).bind(2), r"set_output\(transform='pandas'\)"),
+    "names changed": (
+        lambda: GroupLasso({"a": ["age"]}).bind(["num__age", "num__size"]),
+        "verbose_feature_names_out=False",
+    ),
     "labels": (lambda: GroupLasso([0, 1]).bind(3), "2 group labels .* 3 features"),
     "empty group": (lambda: GroupLasso({"a": [0], "b": []}), "group b is empty"),
     "no groups": (lambda: GroupLasso([]), "groups is empty"),

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from itertools import pairwise
 from types import SimpleNamespace
 
 import matplotlib
@@ -20,7 +21,7 @@ from scipy.optimize import minimize
 import nvsd
 from nvsd import plots
 from nvsd.penalties import ElasticNet
-from nvsd.plots._draw import GREY, label, labels, spread
+from nvsd.plots._draw import GREY, label, labels, spread, tau_axis
 from nvsd.plots.paths import entry_order
 
 AWKWARD = [
@@ -142,6 +143,19 @@ def test_a_path_has_a_line_for_each_input_and_large_tau_left(path: xr.Dataset) -
     assert left == pytest.approx(float(path.tau[0]))
     assert right == pytest.approx(float(path.tau[-1]))
     assert ax.get_xscale() == "log"
+
+
+@pytest.mark.parametrize("decades", [0.8, 1.5, 2.2, 4.0])
+def test_labels_of_tau_do_not_overlap(decades: float) -> None:
+    figure, ax = plt.subplots(figsize=(6.4, 3), layout="constrained")
+    tau_axis(ax, np.geomspace(0.43, 0.43 * 10**-decades, 20))
+    figure.canvas.draw()
+    drawn = [t for t in ax.get_xticklabels(which="both") if t.get_text()]
+    boxes = sorted((t.get_window_extent().x0, t.get_window_extent().x1) for t in drawn)
+    inside = [box for box in boxes if ax.bbox.x0 <= sum(box) / 2 <= ax.bbox.x1]
+    assert len(inside) >= 2
+    assert all(one[1] < two[0] for one, two in pairwise(inside))
+    plt.close(figure)
 
 
 def test_groups_are_coloured_alike(path: xr.Dataset) -> None:

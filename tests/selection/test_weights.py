@@ -9,7 +9,14 @@ from sklearn.metrics import accuracy_score, brier_score_loss, log_loss, roc_auc_
 from sklearn.model_selection import GroupKFold, KFold, LeaveOneGroupOut, TimeSeriesSplit
 
 import nvsd
-from nvsd.data.weights import mean, median, row_weights, standard_error, unbiased_error
+from nvsd.data.weights import (
+    mean,
+    median,
+    row_weights,
+    standard_error,
+    unbiased_error,
+    weights_at,
+)
 from nvsd.engine import judging, loss_judging, loss_sets, refits
 from nvsd.engine.ranking import rank
 from nvsd.losses import Huber
@@ -43,6 +50,12 @@ def target(kind: str, y: np.ndarray) -> tuple[np.ndarray, dict]:
 
 
 every_kind = pytest.mark.parametrize("kind", ["squares", "huber", "classes", "three"])
+
+
+def test_the_weights_of_no_rows_are_none() -> None:
+    """A split may hold nothing out."""
+    assert weights_at(UNEQUAL, np.arange(0)).shape == (0,)
+    assert weights_at(UNEQUAL, [0, 2]).tolist() == [0.5, 1.5]
 
 
 # --- laws ----------------------------------------------------------------------------------------
