@@ -48,7 +48,8 @@ def select_by_engine(question: Question, procedure: Procedure) -> Selection:
         tests = replace(evidence, progress=False).dataset() if question.tests else None
         tick(int(question.tests))
         kept = None if question.fdr is None else _kept(question, structure, tests)
-        of_ranking = Sizes(structure, folds, whole, ranking)
+        in_groups = data.cv_groups is not None
+        of_ranking = Sizes(structure, folds, whole, ranking, in_groups)
         chosen = _chosen(judged, question, kept, of_ranking)
         support = structure.support(ranking, chosen.size) if kept is None else kept
         # BLAS threads save time only in sums over many rows.
@@ -108,6 +109,7 @@ class Sizes(NamedTuple):
     folds: Sequence[Judging]
     whole: Judging
     ranking: Ranked
+    in_groups: bool  # of rows: leave-one-out errors then say nothing on new groups
 
     def of(self, judged: int) -> int:
         """At most as many units as have an effect, and as many as explain y as in the folds.
@@ -116,6 +118,8 @@ class Sizes(NamedTuple):
         that would fill them in the ranking of all rows have no effect.
         """
         most = self.structure.with_effect(self.ranking)
+        if self.in_groups:
+            return min(judged, most)
         return sufficient(self.whole, self.folds, self.structure, min(judged, most), most)
 
 

@@ -394,3 +394,15 @@ def test_more_rows_show_weak_effects() -> None:
     fresh = rng.standard_normal((500, 12))
     truth = 2 * np.sin(2 * fresh[:, 0]) + 0.12 * fresh[:, 3] + 0.12 * np.cos(2 * fresh[:, 7])
     assert np.mean((y.std() * fit.predict(fresh) - truth) ** 2) < 0.03 * truth.var()
+
+
+def test_rows_in_groups_take_the_size_that_the_folds_chose(monkeypatch) -> None:
+    def never(*_: object) -> int:
+        raise AssertionError("leave-one-out errors decide, but rows belong together")
+
+    monkeypatch.setattr("nvsd.selection.engine.sufficient", never)
+    X, y = sample()
+    found = nvsd.select(X, y, cv_groups=np.repeat(np.arange(24), 5))
+    assert {"v1", "v4", "v6"} <= set(found.selected)
+    with pytest.raises(AssertionError, match="belong together"):
+        nvsd.select(X, y)
