@@ -75,7 +75,7 @@ def paragraph() -> str:
         [
             PEERS[method].label,
             *(f"{of[name]:.2f}" if name in of else "–" for name in COLUMNS),
-            f"{of['seconds']:.1f} s",
+            f"{of['seconds']:.2g} s",
         ]
         for method, of in scores.items()
     ]
