@@ -48,8 +48,9 @@ import resource, numpy as np, nvsd
 from nvsd.machine import available_memory
 resource.setrlimit(resource.RLIMIT_AS, (6 * 2**30, -1))
 assert available_memory() < 6 * 2**30
+X = np.zeros((1000, 30)) + np.arange(1000)[:, None]
 try:
-    nvsd.prepare(np.zeros((1000, 30)) + np.arange(1000)[:, None], kernel=nvsd.kernels.Gaussian(1.0))
+    nvsd.prepare(X, kernel=nvsd.kernels.Gaussian(1.0), representation="derivative")
 except ValueError as error:
     print(error)
 """
