@@ -123,7 +123,7 @@ class PreconditionedSystem:
         return np.asarray(X * size), np.asarray(HX * size)
 
     def invert(self, B: Array, limit: float, steps: int) -> tuple[Array, Array]:
-        """Rows x_j with H x_j = b_j up to residuals of this share of b, if so many steps do."""
+        """Rows x_j with H x_j = b_j: residuals are this share of b, if the steps suffice."""
         # With a κ of 1/δ for eigenvalues δ that the preconditioner misses, M⁻¹ is that of FᵀF + δI.
         kappa = np.full(len(B), 1.0 / self.resolved)
         k = kappa[:, None]
