@@ -42,7 +42,7 @@ the ranking; *wrong in the set* is the share of the inputs that are selected or 
 the time is the median on one core.
 
 {table}
-{processor}, {date}, commit {commit}. Problem by problem, with what was lost and why:
+{processor}, {date}, commit {commit}. Problem by problem, also where others are ahead:
 [docs/selection.md](docs/selection.md).
 """
 
