@@ -160,16 +160,17 @@ def _structure(question: Question) -> Structure:
 
 def _chosen(judged: Judged, question: Question, kept: Mask | None, sizes: Sizes) -> Chosen:
     """The size that was asked for, or that the rule chooses."""
-    size, by_rule = question.k, 0
+    size = question.k
     if kept is not None:
         labels = question.features if question.groups is None else question.groups
         on = question.data.columns.of_columns(kept)
         size = len(set(np.array(labels, dtype=object)[on]))
-    if size is not None:
-        by_rule = size
-    else:
+    if size is None:
         best = judged.smallest() if question.rule == "smallest" else int(np.argmin(judged.loss))
-        by_rule, size = judged.sizes[best], sizes.of(judged.sizes[best])
+        by_rule = judged.sizes[best]
+        size = sizes.of(by_rule)
+    else:
+        by_rule = size
     # A size that was not judged gets the error of the nearest one.
     position = int(np.argmin(np.abs(np.array(judged.sizes) - size)))
     return Chosen(position, size, float(judged.cost[position]), by_rule)
